@@ -16,7 +16,7 @@ from weft.server.config import Config
 from weft.server.config.settings import NextEditOptions
 from weft.server.next_edit.rewrite.minimal_edits import apply_edits, edits_left, minimal_edits
 from weft.server.next_edit.rewrite.request import Diagnostic, region_at
-from weft.server.next_edit.rewrite.service import RewriteOptions
+from weft.server.next_edit.rewrite.service import MAX_LATE, RewriteOptions
 from weft.server.workspace.text import TextLines
 from weft.server.workspace.workspace import Workspace
 
@@ -321,6 +321,41 @@ def test_a_model_has_limited_time_and_is_not_asked_the_same_again(tmp_path):
         started = time.monotonic()
         assert found(workspace, tmp_path) == found(workspace, tmp_path) == []
         assert time.monotonic() - started < 10 and len(model.asked) == 1 and model.was_cancelled.is_set()
+
+
+def test_a_model_that_is_always_late_is_left_alone_for_a_while(tmp_path, caplog):
+    model = SlowModel()
+    with opened(tmp_path, model, max_seconds=0.1) as workspace:
+        edited(workspace, tmp_path)
+        text = files_of(SHOP)["shop.py"]
+        for number in range(MAX_LATE + 2):
+            workspace.edit_buffer(tmp_path / "shop.py", text.replace("1.2", f"1.{number + 3}"))
+            assert found(workspace, tmp_path) == []
+        assert len(model.asked) == MAX_LATE
+        assert "did not rewrite within 0.1 s, 3 times in a row" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("config", "is_opened"),
+    [
+        (ModelConfig("transformers", "/models/coder"), False),
+        (ModelConfig("ollama", name="qwen2.5-coder"), False),
+        (ModelConfig("transformers", "/models/zeta-2"), True),
+        (ModelConfig("transformers", "/models/zeta-2", next_edit="none"), False),
+        (ModelConfig("transformers", "/models/coder", next_edit="sweep"), True),
+        (ModelConfig("llama.cpp", url="http://127.0.0.1:9"), True),
+    ],
+)
+def test_a_model_that_can_not_fit_is_not_opened(tmp_path, monkeypatch, config, is_opened):
+    asked = list[ModelConfig]()
+    monkeypatch.setattr("weft.server.models.chain.open_model", lambda each: asked.append(each))
+    for name, text in files_of(SHOP).items():
+        (tmp_path / name).write_text(text)
+    with Workspace([tmp_path], Config(model=(config,)), cache=False) as workspace:
+        workspace.index()
+        edited(workspace, tmp_path)
+        assert found(workspace, tmp_path) == []
+        assert bool(asked) == is_opened
 
 
 def test_a_request_ends_with_its_cancellation_and_with_the_next_one_of_its_session(tmp_path):

@@ -139,13 +139,16 @@ class ModelChain:
             except ModelError as error:
                 self._went_down(entry, error)
 
-    def for_next_edits(self, cancel: Cancel) -> Iterator[tuple[CodeModel, str]]:
+    def for_next_edits(self, may_fit: Callable[[ModelConfig], bool], cancel: Cancel) -> Iterator[tuple[CodeModel, str]]:
         """Models that can be asked for next edits now, in order, each with its setting `next_edit`.
 
-        These include models that failed the self-test of completions. With `attend` nothing is sent to a model here.
+        These include models that failed the self-test of completions. Others than those that may fit are not opened.
+        With `attend` none is, and nothing is sent to a model here.
         """
         for entry in self._entries:
             if entry.state == "down" or (entry.state == "opening" and self._thread is not None):
+                continue
+            if entry.config is not None and not may_fit(entry.config):
                 continue
             try:
                 model = self._opened(entry)

@@ -5,13 +5,15 @@ Owns the answers of each session's latest requests, and that a session has one r
 
 from __future__ import annotations
 
+import logging
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ....llm import Cancel, CodeModel, ModelError, TimeLimit
+from ....llm import Cancel, CodeModel, ModelConfig, ModelError, TimeLimit
 from ....llm.prompting.next_edit.formats import (
     CHAT,
     REWRITE_FORMATS,
@@ -36,11 +38,17 @@ from .check import fitting, is_usable
 from .minimal_edits import TextEdit, edits_left, minimal_edits
 from .request import Diagnostic, Region, region_at, rewrite_request
 
+log = logging.getLogger("weft")
+
 CONFIDENCE = 0.5
 """Not measured: as sure as the default of `next_edits.min_confidence`, above which no model is asked."""
 
 MAX_ANSWERS = 16
 """So many answers are kept, of all sessions."""
+
+
+MAX_LATE, PAUSE_S = 3, 60.0
+"""After so many answers in a row that took too long no model is asked for this time."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +80,14 @@ class Rewrites:
         self._answers: OrderedDict[object, _Answer] = OrderedDict()  # by session, text, recent edits and model
         self._latest: OrderedDict[str, _Answer] = OrderedDict()  # with edits, by session
         self._running: dict[str, Cancel] = {}
+        self._n_late, self._paused_until_s = 0, 0.0
 
     def configure(self, config: Config) -> None:
         with self._lock:
             self._config = config
             self._answers.clear()
             self._latest.clear()
+            self._n_late, self._paused_until_s = 0, 0.0
 
     def forget_session(self, session: str) -> None:
         with self._lock:
@@ -93,7 +103,7 @@ class Rewrites:
         config, lines = self._config, self._buffers.open_lines(path)
         if config.next_edits.model == "off" or config.next_edits.min_confidence > CONFIDENCE:
             return ()
-        if lines is None or facts.folder is None:
+        if lines is None or facts.folder is None or time.monotonic() < self._paused_until_s:
             return ()
         with self._only_one(session, options.cancel) as cancel:
             found = self._model(cancel)
@@ -140,15 +150,20 @@ class Rewrites:
 
     def _model(self, cancel: Cancel) -> tuple[CodeModel, RewriteFormat] | None:
         """The first model that may be asked: one that was made for next edits, or by the settings one that chats."""
-        for model, word in self._chain().for_next_edits(cancel):
-            if word == "none":
-                continue
+        for model, word in self._chain().for_next_edits(self._may_fit, cancel):
             found = REWRITE_FORMATS[word] if word else find_rewrite_format(model.info.name)
             if found is None and self._config.next_edits.model == "any" and model.info.chats:
                 found = CHAT
             if found is not None and (found is not CHAT or model.info.chats):
                 return model, found
         return None
+
+    def _may_fit(self, config: ModelConfig) -> bool:
+        """Whether a model may be asked, as far as its configuration tells: a server may have to say which it is."""
+        if config.next_edit or self._config.next_edits.model == "any":
+            return config.next_edit != "none"
+        name = config.name or config.path
+        return not name or find_rewrite_format(name) is not None
 
     def _withheld(self, path: Path, lines: TextLines, facts: FileFacts, model: CodeModel) -> bool:
         uses_server = facts.access.is_ignored and is_behind_address(model.info)
@@ -184,6 +199,7 @@ class Rewrites:
             return None
         if limit.cancelled and not limit.is_reached:
             return None
+        self._was_late(model, is_late=limit.is_reached)
         if answer is None:
             return nothing
         self._chain().worked(model)
@@ -194,6 +210,22 @@ class Rewrites:
         edits = [replace(edit, start=start + edit.start) for edit in minimal_edits(fitted.region, rewritten)]
         hunks = [hunk for file in edited if file.path == facts.key for hunk in file.hunks]
         return replace(nothing, edits=tuple(fitting(facts.folder.view, cursor, edits, hunks)))
+
+    def _was_late(self, model: CodeModel, *, is_late: bool) -> None:
+        """Ask no model for a while after several answers in a row that took too long."""
+        with self._lock:
+            self._n_late = self._n_late + 1 if is_late else 0
+            if self._n_late < MAX_LATE:
+                return
+            self._n_late, self._paused_until_s = 0, time.monotonic() + PAUSE_S
+        log.warning(
+            "%s did not rewrite within %g s, %d times in a row, and is not asked for %g s. Use a smaller model, or "
+            "raise `next_edits.max_seconds`.",
+            model.info.name,
+            self._config.next_edits.max_seconds,
+            MAX_LATE,
+            PAUSE_S,
+        )
 
     def _only_one(self, session: str, cancel: Cancel) -> _OnlyOne:
         return _OnlyOne(self._lock, self._running, session, cancel)
