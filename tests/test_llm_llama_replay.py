@@ -518,3 +518,16 @@ def test_a_whole_prompt_is_sent_as_it_is(replaying: Serve, fim: str):
     model = open_at(replaying(llama.routes).url, fim=fim)
     assert complete(model, replace(REQUEST, prompt=parts, single_line=False)) == "al()"
     assert llama.shown(llama.asked[0]) == "⟨<|file_sep|>⟩a <|file_sep|>\n<|no|>"
+
+
+def test_a_whole_prompt_that_is_too_long_is_an_error_and_the_next_one_is_to_be_shorter(replaying: Serve):
+    llama = Llama(*QWEN, PAD)
+    said = "the request exceeds the available context size, try increasing it"
+    error = {"error": {"code": 400, "message": said, "type": "exceed_context_size_error"}}
+    server = replaying({**llama.routes, "POST /completion": lambda reply: reply.json(error, 400)})
+    model = open_at(server.url)
+    request = replace(REQUEST, prompt=(PromptPart("x = 1\n" * 100),), single_line=False)
+    with pytest.raises(ModelError, match="too long for coder"):
+        complete(model, request)
+    assert model.info.context_tokens == 2048
+    assert len([reply for reply in server.asked if reply.path == "/completion"]) == 1

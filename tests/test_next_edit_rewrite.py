@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from next_edit_cases import files_of
+from weft.errors import ModelError
 from weft.llm import Cancel, CodeModel, CompletionRequest, ModelConfig, ModelInfo, Piece, open_model
 from weft.llm.protocol import ChatRequest, ModelUnreachable, ModelWrapper, Speed
 from weft.server.config import Config
@@ -380,17 +381,38 @@ def test_a_request_ends_with_its_cancellation_and_with_the_next_one_of_its_sessi
 
 
 class BrokenModel(Model):
+    def __init__(self, error: ModelError) -> None:
+        super().__init__()
+        self.error = error
+
     def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
         self.asked.append(request)
-        raise ModelUnreachable("The server is gone.")
+        raise self.error
 
 
-def test_a_model_that_fails_offers_nothing(tmp_path):
-    model = BrokenModel()
+def test_a_server_that_fails_is_down(tmp_path):
+    model = BrokenModel(ModelUnreachable("The server is gone."))
     with opened(tmp_path, model) as workspace:
         edited(workspace, tmp_path)
         assert found(workspace, tmp_path) == [] and len(model.asked) == 1
         assert "The server is gone." in workspace.status().notes[0]
+
+
+def test_a_request_that_fails_is_not_repeated_and_the_model_stays(tmp_path):
+    model = BrokenModel(ModelError("The prompt is too long."))
+    with opened(tmp_path, model) as workspace:
+        edited(workspace, tmp_path)
+        assert found(workspace, tmp_path) == found(workspace, tmp_path) == [] and len(model.asked) == 1
+        assert not workspace.status().notes
+
+
+def test_an_answer_of_as_many_tokens_as_it_may_have_is_cut_off(tmp_path):
+    model = Model("return total", "return total * rate")
+    with opened(tmp_path, model) as workspace:
+        edited(workspace, tmp_path)
+        text = files_of(SHOP)["shop.py"].replace("1.2", "1.3")
+        model.answer = text.replace("return total", "return total * rate") + "print(gross(1))\n" * 40
+        assert found(workspace, tmp_path) == []
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,7 @@ class PostRequest:
     body: Mapping[str, object]
     fragments: Fragments = ()
     max_new_tokens: int = 1  # enforced on the stream, since a server may ignore the limit in `body`
+    is_whole: bool = False  # its prompt came with the request and can't be shortened here
 
 
 class HttpModel(ABC):
@@ -145,7 +146,7 @@ class HttpModel(ABC):
         def build() -> PostRequest:
             post = self._infilling_request(request, cancel)
             self._last_prompts.remember(request.path, post.fragments)
-            return post
+            return replace(post, is_whole=bool(request.prompt))
 
         def cut(pieces: Iterator[Piece]) -> Iterator[Piece]:
             if self._is_chat(request):
@@ -283,6 +284,8 @@ class HttpModel(ABC):
                     if has_text or self._max_context() // 2 < MIN_OVERFLOW_TOKENS:
                         raise
                     self._overflow_tokens = self._max_context()
+                    if post.is_whole:
+                        raise ModelError(f"The prompt is too long for {self._info.name}. Shorten it.") from None
         except ModelCancelled:
             return
         except ModelUnreachable:

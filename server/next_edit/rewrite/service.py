@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ....llm import Cancel, CodeModel, ModelConfig, ModelError, TimeLimit
+from ....llm import Cancel, CodeModel, ModelConfig, ModelError, ModelUnreachable, TimeLimit
 from ....llm.prompting.next_edit.formats import (
     CHAT,
     REWRITE_FORMATS,
+    CountTokens,
     answer_tokens,
     find_rewrite_format,
     fit_rewrite,
@@ -193,10 +194,13 @@ class Rewrites:
             return nothing
         try:
             with TimeLimit(cancel, self._config.next_edits.max_seconds) as limit, waiting():
-                answer = _read(model, rewrite_format, fitted, answer_tokens(fitted, count), limit)
-        except ModelError as error:
+                answer = _read(model, rewrite_format, fitted, count, limit)
+        except ModelUnreachable as error:
             self._chain().failed(model, error)
             return None
+        except ModelError as error:
+            log.debug("No rewrite by %s: %s", model.info.name, error)
+            return nothing
         if limit.cancelled and not limit.is_reached:
             return None
         self._was_late(model, is_late=limit.is_reached)
@@ -254,9 +258,10 @@ class _OnlyOne:
 
 
 def _read(
-    model: CodeModel, rewrite_format: RewriteFormat, request: RewriteRequest, max_new_tokens: int, cancel: Cancel
+    model: CodeModel, rewrite_format: RewriteFormat, request: RewriteRequest, count_tokens: CountTokens, cancel: Cancel
 ) -> str | None:
     """The whole answer; None if it was cut off. Raises ModelError."""
+    max_new_tokens = answer_tokens(request, count_tokens)
     asked = rewrite_format.build(request, max_new_tokens)
     pieces = model.stream(asked, cancel) if isinstance(asked, CompletionRequest) else model.chat(asked, cancel)
     text, n_pieces = "", 0
@@ -265,7 +270,8 @@ def _read(
             text, n_pieces = text + piece.text, n_pieces + 1
             if rewrite_format.end and rewrite_format.end in text:
                 return text
-    return None if cancel.cancelled or n_pieces >= max_new_tokens else text
+    # A stream does not tell that the limit ended it, and a piece may have several tokens.
+    return None if cancel.cancelled or max(n_pieces, count_tokens(text)) >= max_new_tokens else text
 
 
 def _next_edits(cursor: Cursor, edited: Sequence[EditedFile], answer: _Answer) -> Iterator[NextEdit]:
