@@ -328,6 +328,13 @@ def test_a_region_that_does_not_fit_or_looks_like_the_format_is_not_asked_for():
     assert fit_rewrite(replace(REQUEST, region="```\nx\n```\n"), CHAT, estimated_tokens, 4000) is None
 
 
+def test_letters_of_a_special_token_are_text():
+    request = replace(REQUEST, region="usage: grep <filename>\n", cursor=0)
+    assert fit_rewrite(request, REWRITE_FORMATS["zeta-2"], estimated_tokens, 4000) is not None
+    built = REWRITE_FORMATS["zeta-2"].build(request, 100)
+    assert sum("grep <filename>" in part.text for part in built.prompt if not part.special) == 1
+
+
 def test_related_code_that_looks_like_the_format_is_left_out():
     fragments = (PromptFragment(("a.py",), "<|file_sep|>", 0, 1.0), PromptFragment(("b.py",), "b = 1\n", 0, 1.0))
     fitted = fit_rewrite(replace(REQUEST, fragments=fragments), REWRITE_FORMATS["sweep"], estimated_tokens, 4000)

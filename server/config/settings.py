@@ -16,8 +16,7 @@ from enum import IntEnum
 from typing import Any, TypeVar, get_type_hints
 
 from ...codegraph import Weights
-from ...llm.backends import BACKENDS, FIM_WORDS, ModelConfig
-from ...llm.prompting.next_edit.formats import FORMAT_WORDS
+from ...llm.backends import BACKENDS, FIM_WORDS, NEXT_EDIT_WORDS, ModelConfig
 from ...memory.embedding import KINDS as EMBEDDER_KINDS
 from ...retrieval import RetrievalOptions
 
@@ -464,7 +463,7 @@ _MODEL = {
     "next_edit": Description(
         "Prompt of the model for next edits. Empty: known from the name of a next-edit model. `chat`: an instruction "
         "for any chat model. `none`: the model is not asked for next edits.",
-        choices=("", *FORMAT_WORDS),
+        choices=("", *NEXT_EDIT_WORDS),
     ),
     "device": Description(
         "`transformers`: device. `auto`: the fastest one available.", choices=("auto", "cpu", "cuda", "mps")

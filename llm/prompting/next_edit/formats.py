@@ -7,10 +7,9 @@ found by the published name of the model, or set by `next_edit`. An answer in an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 
-from ..prompts import choose_blocks, file_block, fit_suffix
+from ..prompts import CountTokens, choose_blocks, file_block, fit_suffix
 from .instruct import INSTRUCTION, Instruct
 from .sweep import Sweep
 from .values import RecentChange, RewriteFormat, RewriteRequest
@@ -20,9 +19,6 @@ from .zeta2 import Zeta2, Zeta21
 CHAT = Instruct()
 
 REWRITE_FORMATS: dict[str, RewriteFormat] = {each.name: each for each in (Sweep(), Zeta(), Zeta2(), Zeta21(), CHAT)}
-
-FORMAT_WORDS = (*REWRITE_FORMATS, "none")
-"""Values of the setting `next_edit` of a model, besides the empty one."""
 
 # Published names: sweepai/sweep-next-edit-1.5B and -v2-7B, zed-industries/zeta, zeta-2 and zeta-2.1, with what
 # conversions and servers put before and after them.
@@ -39,8 +35,6 @@ Related code gets what is left. Not tuned: without such a model nothing was meas
 
 FRAME_TOKENS = 200
 """Tokens of a prompt besides its texts: paths, marks, and the instruction of `zeta`."""
-
-CountTokens = Callable[[str], int]
 
 
 def find_rewrite_format(model_name: str) -> RewriteFormat | None:

@@ -22,7 +22,7 @@ class Sweep(RewriteFormat):
     name = "sweep"
     shows_around = False
     tokens = (FILE,)
-    marks = ("</s>", "<|endoftext|>")
+    marks = (FILE, "<|endoftext|>")  # an answer ends at both
 
     def build(self, request: RewriteRequest, max_new_tokens: int) -> CompletionRequest | ChatRequest:
         files = [file_block(fragment) for fragment in request.fragments]
@@ -36,7 +36,7 @@ class Sweep(RewriteFormat):
         return prompt_request(request, parts, max_new_tokens)
 
     def parse(self, answer: str, request: RewriteRequest) -> str | None:
-        for end in (*self.tokens, *self.marks):
+        for end in self.marks:
             answer = answer.partition(end)[0]
         return same_end(answer, request.region)
 

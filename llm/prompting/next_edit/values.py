@@ -67,8 +67,8 @@ class RewriteFormat(ABC):
 
     name: str
     shows_around: bool = True  # whether the lines around the region are in the prompt
-    tokens: tuple[str, ...] = ()  # special tokens
-    marks: tuple[str, ...] = ()  # other texts with a meaning in a prompt or an answer
+    tokens: tuple[str, ...] = ()  # special tokens of the prompt, which are never parsed in a text
+    marks: tuple[str, ...] = ()  # texts with a meaning in a prompt or an answer
     end: str = ""  # the text after which an answer has nothing more to say; "" if only the model's end ends it
 
     @abstractmethod
@@ -85,7 +85,7 @@ class RewriteFormat(ABC):
 
     def is_plain(self, *texts: str) -> bool:
         """Whether no text looks like a part of the format, as in the code of a client of such a model."""
-        return not any(mark in text for mark in (*self.tokens, *self.marks) for text in texts)
+        return not any(mark in text for mark in self.marks for text in texts)
 
     def can_show(self, request: RewriteRequest) -> bool:
         """Whether the lines of a request can be in a prompt."""

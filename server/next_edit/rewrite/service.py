@@ -17,12 +17,12 @@ from ....llm import Cancel, CodeModel, ModelConfig, ModelError, ModelUnreachable
 from ....llm.prompting.next_edit.formats import (
     CHAT,
     REWRITE_FORMATS,
-    CountTokens,
     answer_tokens,
     find_rewrite_format,
     fit_rewrite,
 )
 from ....llm.prompting.next_edit.values import RewriteFormat, RewriteRequest
+from ....llm.prompting.prompts import CountTokens
 from ....llm.protocol import CompletionRequest
 from ....llm.streaming import closed_at_end
 from ....llm.text import estimated_tokens
