@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from weft.llm.prompting.next_edit.formats import (
     CHAT,
     REWRITE_FORMATS,
@@ -274,6 +276,27 @@ def test_answers_good_and_without_a_change(name):
 @pytest.mark.parametrize(("name", "answer"), [(name, answer) for name in WILD for answer in WILD[name]])
 def test_an_answer_that_is_cut_off_or_in_another_form_is_none(name, answer):
     assert REWRITE_FORMATS[name].parse(answer, REQUEST) is None
+
+
+PIECES = (
+    "\n",
+    "a",
+    "```",
+    "<|marker_1|>",
+    "<|marker_2|>",
+    "<|marker_",
+    "<|editable_region_start|>",
+    "=======\n",
+    "é🙂",
+)
+ANSWERS = st.lists(st.sampled_from((*PIECES, "<|editable_region_end|>", ">>>>>>> UPDATED", "<think>", NEW)), max_size=8)
+
+
+@pytest.mark.parametrize("name", REWRITE_FORMATS)
+@given(pieces=ANSWERS)
+def test_any_answer_is_a_region_or_none(name, pieces):
+    text = REWRITE_FORMATS[name].parse("".join(pieces), REQUEST)
+    assert text is None or not text or text.endswith("\n")
 
 
 def test_marks_of_the_cursor_and_the_region_in_an_answer_are_left_out():

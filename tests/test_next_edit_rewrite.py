@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from next_edit_cases import files_of
 from weft.errors import ModelError
 from weft.llm import Cancel, CodeModel, CompletionRequest, ModelConfig, ModelInfo, Piece, open_model
@@ -448,6 +450,18 @@ def test_edits_that_are_left_move_with_those_that_were_made():
     assert edits_left(text, edits, apply_edits(text, edits)) == []
     assert edits_left(text, edits, text.replace("two", "2")) is None
     assert edits_left(text, edits, f"{text}more") is None
+
+
+TEXTS = st.lists(st.sampled_from(("a\n", "b = 1\n", "\n", "  c(d)\n", "é🙂", " ", "b")), max_size=12).map("".join)
+
+
+@given(old=TEXTS, new=TEXTS)
+def test_minimal_edits_of_any_texts_lead_from_one_to_the_other(old, new):
+    edits = minimal_edits(old, new)
+    assert apply_edits(old, edits) == new
+    for n_made in range(len(edits) + 1):
+        now = apply_edits(old, edits[:n_made])
+        assert apply_edits(now, edits_left(old, edits, now)) == new
 
 
 def test_names_are_replaced_whole():

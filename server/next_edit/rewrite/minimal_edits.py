@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from functools import cache
 
 _TOKEN = re.compile(r"\w+|[^\S\n]+|.|\n")
 
@@ -43,22 +44,28 @@ def apply_edits(text: str, edits: Sequence[TextEdit]) -> str:
 
 def edits_left(text: str, edits: Sequence[TextEdit], now: str) -> list[TextEdit] | None:
     """The edits of `text` that are not made yet in `now`, at their places there; None if `now` differs otherwise."""
-    left, at, now_at = list[TextEdit](), 0, 0
-    ends = [*(edit.start for edit in edits[1:]), len(text)]
-    for edit, end in zip(edits, ends, strict=True):
-        before, after = text[at : edit.start], text[edit.end : end]
-        if not now.startswith(before, now_at):
+
+    @cache
+    def left_from(number: int, at: int, now_at: int) -> tuple[TextEdit, ...] | None:
+        """Those from an edit on, where the texts up to two offsets are known to fit."""
+        if number == len(edits):
+            return () if now[now_at:] == text[at:] else None
+        edit = edits[number]
+        kept = text[at : edit.start]
+        if not now.startswith(kept, now_at):
             return None
-        now_at += len(before)
-        if now.startswith(edit.new + after, now_at):
-            now_at += len(edit.new)
-        elif now.startswith(edit.old + after, now_at):
-            left.append(replace(edit, start=now_at))
-            now_at += len(edit.old)
-        else:
-            return None
-        at = edit.end
-    return left if now[now_at:] == text[at:] else None
+        now_at += len(kept)
+        if now.startswith(edit.new, now_at):
+            left = left_from(number + 1, edit.end, now_at + len(edit.new))
+            if left is not None:
+                return left
+        if now.startswith(edit.old, now_at):
+            left = left_from(number + 1, edit.end, now_at + len(edit.old))
+            return None if left is None else (replace(edit, start=now_at), *left)
+        return None
+
+    found = left_from(0, 0, 0)
+    return None if found is None else list(found)
 
 
 def kept_lines(old: str, new: str) -> float:
