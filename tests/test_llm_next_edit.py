@@ -141,6 +141,40 @@ def pay(amount, tax):
 <|file_sep|>updated/shop.py
 """
 
+SWEEP_V2 = """\
+<|file_sep|>shop.py
+import price
+
+def pay(amount):
+    return amount
+
+pay(1)
+<|file_sep|>price.py
+TAX = 2
+
+<|file_sep|>price.py:1:2
+original:
+TAX = 1
+RATE = 3
+updated:
+TAX = 2
+RATE = 3
+<|file_sep|>shop.py:3:4
+original:
+def pay(amount):
+    return amount
+updated:
+def pay(amount, tax):
+    return amount
+<|file_sep|>original/shop.py:1:3
+def pay(amount):
+    return amount
+<|file_sep|>current/shop.py:1:3
+def pay(amount, tax<|cursor|>):
+    return amount
+<|file_sep|>updated/shop.py:1:3
+"""
+
 USER = """\
 <other_file path="price.py">
 TAX = 2
@@ -179,7 +213,8 @@ def prompt_of(name, request=REQUEST):
 
 
 @pytest.mark.parametrize(
-    ("name", "prompt"), [("zeta", ZETA), ("zeta-2", ZETA2), ("zeta-2.1", ZETA21), ("sweep", SWEEP)]
+    ("name", "prompt"),
+    [("zeta", ZETA), ("zeta-2", ZETA2), ("zeta-2.1", ZETA21), ("sweep", SWEEP), ("sweep-2", SWEEP_V2)],
 )
 def test_a_prompt_is_that_of_the_published_format(name, prompt):
     assert prompt_of(name) == prompt
@@ -193,7 +228,7 @@ def test_a_chat_model_gets_an_instruction_and_the_same_facts():
 
 
 def test_special_tokens_are_parts_of_their_own():
-    for name in ("sweep", "zeta-2", "zeta-2.1"):
+    for name in ("sweep", "sweep-2", "zeta-2", "zeta-2.1"):
         built = REWRITE_FORMATS[name].build(REQUEST, 100)
         tokens = {part.text for part in built.prompt if part.special}
         assert tokens == set(REWRITE_FORMATS[name].tokens)
@@ -216,7 +251,7 @@ def test_the_last_line_of_a_file_has_no_line_break():
     [
         ("sweepai/sweep-next-edit-1.5B", "sweep"),
         ("sweep-next-edit-1.5b.q8_0.v2.gguf", "sweep"),
-        ("sweep_next_edit_v2_7b", "sweep"),
+        ("sweep_next_edit_v2_7b", "sweep-2"),
         ("zed-industries/zeta", "zeta"),
         ("zeta.Q4_K_M.gguf", "zeta"),
         ("hf.co/lmstudio-community/zeta:Q8_0", "zeta"),
@@ -241,6 +276,7 @@ GOOD = {
     "zeta-2": f"{NEW}>>>>>>> UPDATED\n",
     "zeta-2.1": f"<|marker_1|>{NEW}<|marker_2|>",
     "sweep": f"{NEW}<|file_sep|>other.py\n",
+    "sweep-2": NEW.replace("tax)", "tax<|cursor|>)"),
     "chat": f"Here it is:\n```python\n{NEW}```\nDone.",
 }
 
@@ -249,6 +285,7 @@ SAME = {
     "zeta-2": "NO_EDITS\n>>>>>>> UPDATED",
     "zeta-2.1": "<|marker_1|><|marker_1|>",
     "sweep": REQUEST.region,
+    "sweep-2": f"{REQUEST.region}<|endoftext|>",
     "chat": "NO CHANGE.",
 }
 

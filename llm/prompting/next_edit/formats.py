@@ -11,18 +11,21 @@ from dataclasses import replace
 
 from ..prompts import CountTokens, choose_blocks, file_block, fit_suffix
 from .instruct import INSTRUCTION, Instruct
-from .sweep import Sweep
+from .sweep import Sweep, SweepV2
 from .values import RecentChange, RewriteFormat, RewriteRequest
 from .zeta import Zeta
 from .zeta2 import Zeta2, Zeta21
 
 CHAT = Instruct()
 
-REWRITE_FORMATS: dict[str, RewriteFormat] = {each.name: each for each in (Sweep(), Zeta(), Zeta2(), Zeta21(), CHAT)}
+REWRITE_FORMATS: dict[str, RewriteFormat] = {
+    each.name: each for each in (Sweep(), SweepV2(), Zeta(), Zeta2(), Zeta21(), CHAT)
+}
 
 # Published names: sweepai/sweep-next-edit-1.5B and -v2-7B, zed-industries/zeta, zeta-2 and zeta-2.1, with what
 # conversions and servers put before and after them.
 _NAMES = (
+    (re.compile(r"sweep[-_.]?next[-_.]?edit[-_.]?v2", re.IGNORECASE), "sweep-2"),
     (re.compile(r"sweep[-_.]?next[-_.]?edit", re.IGNORECASE), "sweep"),
     (re.compile(r"(?<![a-z])zeta[-_.]?2[._]1(?!\d)", re.IGNORECASE), "zeta-2.1"),
     (re.compile(r"(?<![a-z])zeta[-_.]?2(?![\d])", re.IGNORECASE), "zeta-2"),
@@ -59,8 +62,7 @@ def fit_rewrite(
         return None
     frame = FRAME_TOKENS + (count_tokens(INSTRUCTION) if rewrite_format is CHAT else 0)
     left = context_tokens - frame - answer_tokens(request, count_tokens) - count_tokens(request.region)
-    if not rewrite_format.shows_around:
-        left -= count_tokens(request.original)
+    left -= (rewrite_format.n_regions - 1) * count_tokens(request.original)
     if left < 0:
         return None
     lines = filter(rewrite_format.is_plain, request.diagnostics)

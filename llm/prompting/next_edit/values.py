@@ -67,6 +67,7 @@ class RewriteFormat(ABC):
 
     name: str
     shows_around: bool = True  # whether the lines around the region are in the prompt
+    n_regions: int = 1  # how often the region is in the prompt, before the latest edit or now
     tokens: tuple[str, ...] = ()  # special tokens of the prompt, which are never parsed in a text
     marks: tuple[str, ...] = ()  # texts with a meaning in a prompt or an answer
     end: str = ""  # the text after which an answer has nothing more to say; "" if only the model's end ends it
