@@ -25,7 +25,14 @@ from weft.benchmarks.next_edit.figures import figures_of
 from weft.benchmarks.next_edit.kinds import cause_of, kinds_of
 from weft.benchmarks.next_edit.offers import Offer, Texts
 from weft.benchmarks.next_edit.replay import Replayed, replay, row_of
-from weft.benchmarks.next_edit.suggesters import CoChangedSuggester, Moment, OccurrenceSuggester
+from weft.benchmarks.next_edit.suggesters import (
+    WITH_MODEL,
+    WITHOUT_MODEL,
+    CoChangedSuggester,
+    Moment,
+    OccurrenceSuggester,
+    config_with_models,
+)
 from weft.benchmarks.typed.commits import FOR_FITTING, FOR_REPORTING, TypedHistory
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -347,3 +354,13 @@ def test_the_command_asks_a_workspace_over_the_tree_of_the_parent(
     assert measured["kinds"]["rename"]["n"] == 4
     assert measured["kinds"]["rename"]["exact@3"] >= 0.75
     assert measured["requests"]["other file@3"] == 1.0
+
+
+def test_models_are_those_of_the_user_and_are_measured_when_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr("weft.server.config.loading.user_config_file", lambda: tmp_path / "weft.toml")
+    text = '[next_edits]\nmodel = "any"\n[completion]\nenabled = false\n[[model]]\nbackend = "ollama"\nname = "zeta"\n'
+    (tmp_path / "weft.toml").write_text(text)
+    config = config_with_models()
+    assert (config.next_edits.model, [model.name for model in config.model]) == ("any", ["zeta"])
+    assert config.next_edits.max_seconds > 60 and config.completion.enabled
+    assert WITH_MODEL not in WITHOUT_MODEL

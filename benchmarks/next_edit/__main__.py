@@ -31,11 +31,12 @@ from .figures import figures_of
 from .kinds import KINDS, KNOWABLE
 from .replay import CommitRow, Replayed, replay, row_of
 from .report import by_repository, tables
-from .suggesters import SYSTEMS, Opening
+from .suggesters import SYSTEMS, WITH_MODEL, WITHOUT_MODEL, Opening, config_with_models
 
 N_COMMITS = 20
 OF_REPLAY = ("benchmarks/histories.py", "benchmarks/next_edit", "benchmarks/typed/commits.py", "codegraph", "languages")
 OF_WEFT = (*OF_REPLAY, "retrieval", "server")
+CODE_OF = {"weft": OF_WEFT, WITH_MODEL: (*OF_WEFT, "llm")}
 NOT_OF_ROWS = frozenset({"__main__.py", "figures.py", "report.py", "examples.py"})
 
 NOTES = """\
@@ -62,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--max-commits", type=int, default=N_COMMITS, metavar="N", help=f"of each repository ({N_COMMITS})"
     )
     parser.add_argument("--order", choices=("forward", "reverse", "both"), default="forward", help="of the hunks")
-    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS), help="default: all")
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=WITHOUT_MODEL, help="default: without a model")
     parser.add_argument("--examples", type=int, metavar="N", help="only print N hunks that were not found")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KNOWABLE), help="of these examples")
     parser.add_argument("--wrong", type=int, metavar="N", help="only print N requests with wrong offers")
@@ -116,7 +117,9 @@ def _chosen(options: argparse.Namespace) -> list[TypedHistory]:
 
 def _rows(options: argparse.Namespace, history: TypedHistory, order: Order, system: str) -> Iterator[CommitRow]:
     """The rows of a history: cached ones, and those of commits that are replayed now. Raises NoClone, NoHistory."""
-    depends_on = code_digest(OF_WEFT if system == "weft" else OF_REPLAY, NOT_OF_ROWS), history, order
+    depends_on: tuple[object, ...] = (code_digest(CODE_OF.get(system, OF_REPLAY), NOT_OF_ROWS), history, order)
+    if system == WITH_MODEL:
+        depends_on += (config_with_models(),)
     folder = options.work / "next-edit-rows"
     cache = RowCache(folder, f"{history.folder_name}-{order}-{system.replace(' ', '-')}", depends_on, CommitRow)
     cached = {row.commit: row for row in cache.rows()}

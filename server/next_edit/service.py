@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -24,6 +24,7 @@ from ..workspace.recent_edits import Hunk
 from ..workspace.text import MAX_SESSIONS, TextLines
 from .editable import is_written_by_hand
 from .edited_files import edited_file, with_paths
+from .rewrite.service import RewriteOptions, Rewrites
 from .suggest import follow_ups, in_order
 from .values import EditedFile, NextEdit, Situation
 from .work import Work
@@ -59,8 +60,11 @@ class Offer:
 class NextEdits:
     """Thread-safe."""
 
-    def __init__(self, buffers: OpenBuffers, stats: Stats, options: NextEditOptions) -> None:
-        self._buffers, self._stats, self._options = buffers, stats, options
+    def __init__(
+        self, buffers: OpenBuffers, stats: Stats, options: NextEditOptions, rewrites: Rewrites | None = None
+    ) -> None:
+        """`rewrites` asks a model; None asks none."""
+        self._buffers, self._stats, self._options, self._rewrites = buffers, stats, options, rewrites
         self._lock = threading.Lock()
         self._offers: OrderedDict[str, Offer] = OrderedDict()
         self._ids = count()
@@ -78,11 +82,13 @@ class NextEdits:
         *,
         session: str = "",
         cancel: Cancel | None = None,
+        rewrite: RewriteOptions | None = None,
     ) -> list[Offer]:
         """What the recent edits of a session make necessary, best first; empty for a file outside of the folders.
 
-        `line` and `character` are those of the cursor in the open text of `path`. Raises Cancelled. Edited files need
-        not be indexed first: their texts are on top of the index.
+        `line` and `character` are those of the cursor in the open text of `path`. Edited files need not be indexed
+        first: their texts are on top of the index. With `rewrite` a model is asked where there is nothing else, which
+        may take seconds. Raises Cancelled.
         """
         if not self._options.enabled:
             return []
@@ -100,23 +106,15 @@ class NextEdits:
         situation = Situation(folder.snapshot.index, edited, facts.key, line, character, Work(cancel))
         with self._lock:
             refused = frozenset(self._refused.get(session, ()))
-        texts: dict[str, TextLines | None] = {}
-        found: list[Offer] = []
-        editable: dict[str, bool] = {}
-        for edit in in_order(situation, self._follow_ups(situation)):
-            if len(found) == limit:
-                break
-            if edit.path not in texts:
-                texts[edit.path] = self._text(folder.path / edit.path, situation, edit.path)
-            lines = texts[edit.path]
-            if lines is None or not _fits(edit, lines) or _key(edit, lines) in refused:
-                continue
-            if edit.path not in editable:
-                is_own = edit.path in situation.edited_by_path or is_written_by_hand(edit.path, lines.text)
-                editable[edit.path] = is_own and is_writable(folder.path / edit.path)
-            if editable[edit.path]:
-                found.append(self._offer(folder.path, edit, lines, origin_of(situation, edit)))
-        return found
+        found = self._offers_of(
+            folder.path, situation, in_order(situation, self._follow_ups(situation)), limit, refused
+        )
+        if rewrite is None or self._rewrites is None or len(found) == limit:
+            return found
+        if any(offer.file == path and not offer.edit.is_marked for offer in found) or (found and not rewrite.only_here):
+            return found
+        rewritten = self._rewrites.at(path, (line, character), facts, situation.edited, session, rewrite)
+        return [*found, *self._offers_of(folder.path, situation, rewritten, limit - len(found), refused)]
 
     def configure(self, options: NextEditOptions) -> None:
         self._options = options
@@ -146,6 +144,35 @@ class NextEdits:
     def forget_session(self, session: str) -> None:
         with self._lock:
             self._refused.pop(session, None)
+        if self._rewrites is not None:
+            self._rewrites.forget_session(session)
+
+    def _offers_of(
+        self,
+        folder: Path,
+        situation: Situation,
+        edits: Iterable[NextEdit],
+        limit: int,
+        refused: Container[tuple[str, ...]],
+    ) -> list[Offer]:
+        """The first edits that are neither stale nor refused, in files that the user edits."""
+        texts: dict[str, TextLines | None] = {}
+        editable: dict[str, bool] = {}
+        found: list[Offer] = []
+        for edit in edits:
+            if len(found) == limit:
+                break
+            if edit.path not in texts:
+                texts[edit.path] = self._text(folder / edit.path, situation, edit.path)
+            lines = texts[edit.path]
+            if lines is None or not _fits(edit, lines) or _key(edit, lines) in refused:
+                continue
+            if edit.path not in editable:
+                is_own = edit.path in situation.edited_by_path or is_written_by_hand(edit.path, lines.text)
+                editable[edit.path] = is_own and is_writable(folder / edit.path)
+            if editable[edit.path]:
+                found.append(self._offer(folder, edit, lines, origin_of(situation, edit)))
+        return found
 
     def _edited(self, folder: Path, hunks: Sequence[Hunk]) -> Iterator[EditedFile]:
         """The edited files of a folder that are open, those of the latest edits first."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from lsprotocol import types
 
 from ....errors import Cancelled
 from ....llm import Cancel
+from ...next_edit.rewrite.request import Diagnostic
+from ...next_edit.rewrite.service import RewriteOptions
 from ...next_edit.service import Offer
 from ...output.types import (
     Command,
@@ -27,6 +31,7 @@ from ..messages import (
     WEFT_DID_SHOW_NEXT_EDIT,
     WEFT_DID_TAKE_NEXT_EDIT,
     WEFT_NEXT_EDIT,
+    DiagnosticParams,
     InlineEditParams,
     ItemParams,
     NextEditParams,
@@ -34,6 +39,8 @@ from ..messages import (
 )
 from ..registry import handles
 from ..session import Session
+
+_SEVERITIES = {severity.value: severity.name.lower() for severity in types.DiagnosticSeverity}
 
 N_SEARCHED = 100
 """So many edits of all files are searched for one in the requested document."""
@@ -45,7 +52,10 @@ async def handle_next_edit(session: Session, params: NextEditParams) -> NextEdit
     document = session.document(params.text_document.uri)
     if document is None:
         return None
-    offers = await next_edits(session, document, params.text_document.version, params.position, params.limit)
+    diagnostics = tuple(map(_diagnostic, params.diagnostics or ()))
+    offers = await next_edits(
+        session, document, params.text_document.version, params.position, params.limit, diagnostics=diagnostics
+    )
     return {"version": document.version, "edits": [_item(session, offer) for offer in offers]}
 
 
@@ -55,13 +65,21 @@ async def handle_inline_edit(session: Session, params: InlineEditParams) -> Inli
     document = session.document(params.text_document.uri)
     if document is None:
         return {"edits": []}
-    offers = await next_edits(session, document, params.text_document.version, params.position, N_SEARCHED)
+    version, position = params.text_document.version, params.position
+    offers = await next_edits(session, document, version, position, N_SEARCHED, asks_model="if none here")
     here = (offer for offer in offers if offer.file == document.path and not offer.edit.is_marked)
     return {"edits": [_inline_edit(session, offer) for offer in here][:1]}
 
 
 async def next_edits(
-    session: Session, document: Document, version: int, position: types.Position, limit: int
+    session: Session,
+    document: Document,
+    version: int,
+    position: types.Position,
+    limit: int,
+    *,
+    asks_model: Literal["never", "if none", "if none here"] = "if none",
+    diagnostics: tuple[Diagnostic, ...] = (),
 ) -> list[Offer]:
     """The next edits at a position; none if the document changed meanwhile."""
     if version != document.version:
@@ -70,8 +88,10 @@ async def next_edits(
 
     def call(workspace: Workspace, cancel: Cancel) -> list[Offer]:
         where = document.path, cursor.line, cursor.character
+        options = RewriteOptions(cancel, diagnostics, only_here=asks_model == "if none here")
+        rewrite = None if asks_model == "never" else options
         try:
-            return workspace.next_edits_of.at(*where, limit, session=cursor.session, cancel=cancel)
+            return workspace.next_edits_of.at(*where, limit, session=cursor.session, cancel=cancel, rewrite=rewrite)
         except Cancelled:
             return []
 
@@ -102,6 +122,11 @@ def handle_did_show_inline_edit(session: Session, params: ShownInlineEditParams)
     for argument in command.get("arguments", ()) if isinstance(command, dict) else ():
         if isinstance(argument, dict) and isinstance(argument.get("id"), str):
             handle_did_show_next_edit(session, ItemParams(argument["id"]))
+
+
+def _diagnostic(diagnostic: DiagnosticParams) -> Diagnostic:
+    severity = _SEVERITIES.get(diagnostic.severity or 1, "error")
+    return Diagnostic(diagnostic.range.start.line, severity, diagnostic.message)
 
 
 def _inline_edit(session: Session, offer: Offer) -> InlineEdit:
