@@ -130,3 +130,35 @@ def test_an_item_goes_into_lists_and_out_of_them_with_its_neighbours(edit, expec
     situation = after(LISTS, "colours.py", edit)
     found = [each for each in suggest(situation, 20, 0.45) if each.kind == "list"]
     assert [f"{each.path}:{each.start[0] + 1}:{each.start[1]} {each.old} -> {each.new}" for each in found] == expected
+
+
+IMPORTS = """
+    #- one.py
+    from doors import (
+        blue,
+        green,
+        red,
+    )
+    #- two.py
+    from doors import (
+        blue,
+        green,
+        red,
+    )
+    ORDER = [
+        blue,
+        green,
+        red,
+    ]
+    """
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new"),
+    [
+        pytest.param("one.py", "    green,\n", "    green,\n    pink,\n", id="a new import"),
+        pytest.param("one.py", "    green,\n", "", id="a removed one"),
+    ],
+)
+def test_imports_are_no_sister_lists(path, old, new):
+    assert offers(after(IMPORTS, path, (old, new))) == []

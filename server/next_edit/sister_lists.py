@@ -81,8 +81,12 @@ def sister_entries(situation: Situation) -> Iterator[NextEdit]:
 def changed_items(situation: Situation, file: EditedFile) -> Iterator[ListItem]:
     """The items that the edits added between alike ones or removed: definitions and values first, then lines."""
     seen: set[str] = set()
+    lines = [file.now.line(number) for number in range(file.now.n_lines)]
     for item in (*_new_definitions(situation, file), *_changed_lines(file)):
-        if item.name not in seen and len(item.above) + len(item.below) > 1 and _are_alike(item):
+        if item.name in seen or len(item.above) + len(item.below) < 2 or not _are_alike(item):
+            continue
+        at = min(item.line, len(lines) - 1)
+        if REEXPORTS.search(file.path) or not _is_in_import(lines, at):
             seen.add(item.name)
             yield item
 
@@ -233,7 +237,7 @@ def _in_lines(
     for number, line in enumerate(lines):
         if not word.search(line) or (path == file.path and _shape(line) == item.shape):
             continue
-        if _IMPORT.match(line) and not REEXPORTS.search(path):
+        if not REEXPORTS.search(path) and _is_in_import(lines, number):
             continue
         row = _in_row(line, styled, _any_of(variants[styled.name]))
         if row is not None:
@@ -424,6 +428,15 @@ def _block(lines: Sequence[str], number: int) -> int | None:
         if number + n >= len(lines) or not lines[number + n].strip() or indent_of(lines[number + n]) <= indent:
             return n
     return None
+
+
+def _is_in_import(lines: Sequence[str], number: int) -> bool:
+    """Whether a line is in an import statement: each file imports what it uses itself."""
+    if _IMPORT.match(lines[number]):
+        return True
+    indent = indent_of(lines[number])
+    above = (lines[at] for at in range(number - 1, -1, -1) if lines[at].strip() and indent_of(lines[at]) < indent)
+    return _IMPORT.match(next(above, "")) is not None
 
 
 _IMPORT = re.compile(r"\s*(?:import|from)\b")

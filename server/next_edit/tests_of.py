@@ -28,7 +28,7 @@ MIN_LENGTH = 3
 
 def renamed_tests(situation: Situation) -> Iterator[NextEdit]:
     """The names of tests that have the old name of a renamed function or class."""
-    for file in situation.edited[:2]:
+    for file in [each for each in situation.edited[:2] if not is_test(each.path)]:
         for renamed in renamed_names(situation, file):
             if renamed.definition is not None and len(renamed.substitution.old) >= MIN_LENGTH:
                 yield from _of(situation, renamed)
