@@ -5,6 +5,7 @@ Owns the situation of a request, what was refused in each session, and that no s
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,8 @@ from .edited_files import edited_file, with_paths
 from .suggest import follow_ups, in_order
 from .values import EditedFile, NextEdit, Situation
 from .work import Work
+
+log = logging.getLogger("weft")
 
 N_OFFERED = 20
 """The most edits of one answer."""
@@ -161,6 +164,8 @@ class NextEdits:
         latest, found = self._latest
         if latest != key:
             found = follow_ups(situation, least)
+            if situation.work.left_out:
+                log.debug("Next edits: %d files were left out, which are further away.", len(situation.work.left_out))
             self._latest = key, found
         return found
 

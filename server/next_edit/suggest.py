@@ -5,6 +5,7 @@ Owns the list of kinds, duplicates and the order. Knows no session and no protoc
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 
 from .imports import import_edits
@@ -13,6 +14,8 @@ from .repeated import repeated_edits
 from .signatures import signature_edits
 from .sister_lists import sister_entries
 from .values import At, NextEdit, Situation
+
+log = logging.getLogger("weft")
 
 KINDS: tuple[Callable[[Situation], Iterator[NextEdit]], ...] = (
     signature_edits,
@@ -33,6 +36,9 @@ def follow_ups(situation: Situation, min_confidence: float = 0.0) -> list[NextEd
     found: dict[tuple[str, At], NextEdit] = {}
     for kind in KINDS:
         situation.work.pause()
+        if situation.work.is_over:
+            log.debug("No further next edits were looked for: the edits before took too long.")
+            break
         for edit in kind(situation):
             key = edit.path, edit.start
             if edit.confidence >= min_confidence and (key not in found or found[key].confidence < edit.confidence):
