@@ -82,23 +82,12 @@ class NextEdits:
     ) -> list[Offer]:
         """What the recent edits of a session make necessary, best first; empty for a file outside of the folders.
 
-        `line` and `character` are those of the cursor in the open text of `path`. Raises Cancelled. Edited files need
-        not be indexed first: their texts are on top of the index.
+        `line` and `character` are those of the cursor in the open text of `path`. Raises Cancelled.
         """
-        if not self._options.enabled:
+        situation = self.situation(path, line, character, session=session, cancel=cancel)
+        folder = self._buffers.facts(path).folder
+        if situation is None or folder is None:
             return []
-        facts = self._buffers.facts(path)
-        if facts.folder is None or facts.access.is_secret:
-            return []
-        recent = self._buffers.recent_edits(session).get(facts.root, RecentEdits())
-        if not recent.hunks:
-            return []
-        folder = facts.folder
-        edited = tuple(self._edited(folder.path, recent.hunks))
-        if not edited:
-            return []
-        self._buffers.wait_for_pending([folder.path / file.path for file in edited], session or None)
-        situation = Situation(folder.snapshot.index, edited, facts.key, line, character, Work(cancel))
         with self._lock:
             refused = frozenset(self._refused.get(session, ()))
         texts: dict[str, TextLines | None] = {}
@@ -112,6 +101,28 @@ class NextEdits:
             if lines is not None and _fits(edit, lines) and _key(edit, lines) not in refused:
                 found.append(self._offer(folder.path, edit, lines, origin_of(situation, edit)))
         return found
+
+    def situation(
+        self, path: Path, line: int, character: int, *, session: str = "", cancel: Cancel | None = None
+    ) -> Situation | None:
+        """The recent edits of a session as next edits are found from them; None without any, and outside of folders.
+
+        Edited files need not be indexed first: their texts are on top of the index.
+        """
+        if not self._options.enabled:
+            return None
+        facts = self._buffers.facts(path)
+        if facts.folder is None or facts.access.is_secret:
+            return None
+        recent = self._buffers.recent_edits(session).get(facts.root, RecentEdits())
+        if not recent.hunks:
+            return None
+        folder = facts.folder
+        edited = tuple(self._edited(folder.path, recent.hunks))
+        if not edited:
+            return None
+        self._buffers.wait_for_pending([folder.path / file.path for file in edited], session or None)
+        return Situation(folder.snapshot.index, edited, facts.key, line, character, Work(cancel))
 
     def configure(self, options: NextEditOptions) -> None:
         self._options = options
