@@ -85,6 +85,13 @@ def test_the_nearest_files_are_read_until_the_limit_and_the_rest_is_left_out(for
     assert "pkg/use7.py" in work.left_out
 
 
+def test_no_further_kind_is_tried_when_the_time_is_up(forget, monkeypatch):
+    situation = after(SHOP, "pkg/shop.py", *CASES["rename"])
+    assert follow_ups(situation)
+    monkeypatch.setattr(Work, "is_over", True)
+    assert follow_ups(replace(situation, parsed={})) == []
+
+
 def test_bytes_of_a_file_are_counted_once():
     work = Work(max_bytes=100)
     assert work.admits("a", 60) and work.admits("a", 60) and work.admits("a", 50)

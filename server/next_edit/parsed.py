@@ -100,8 +100,16 @@ class Parsed:
 
     def bound_names(self, start: int, end: int) -> BoundNames | None:
         """The scopes of plain names; None in a language without scope rules."""
+        if (start, end) == (0, len(self.source)):
+            return self._all_names
         rules = self.tree.language.scope_rules
         return None if rules is None else BoundNames(self.tree, self.tree.language, rules, start, end)
+
+    @cached_property
+    def _all_names(self) -> BoundNames | None:
+        """The scopes of the names of the whole text, which remember the names that were looked up."""
+        rules = self.tree.language.scope_rules
+        return None if rules is None else BoundNames(self.tree, self.tree.language, rules, 0, len(self.source))
 
 
 def parsed(path: str, text: str, language_name: str, *, is_harmless: bool = False) -> Parsed | None:

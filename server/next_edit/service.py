@@ -5,6 +5,7 @@ Owns the situation of a request, what was refused in each session, and that no s
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -28,6 +29,8 @@ from .rewrite.service import RewriteOptions, Rewrites
 from .suggest import follow_ups, in_order
 from .values import EditedFile, NextEdit, Situation
 from .work import Work
+
+log = logging.getLogger("weft")
 
 N_OFFERED = 20
 """The most edits of one answer."""
@@ -86,24 +89,14 @@ class NextEdits:
     ) -> list[Offer]:
         """What the recent edits of a session make necessary, best first; empty for a file outside of the folders.
 
-        `line` and `character` are those of the cursor in the open text of `path`. Edited files need not be indexed
-        first: their texts are on top of the index. With `rewrite` a model is asked where there is nothing else, which
-        may take seconds. Raises Cancelled.
+        `line` and `character` are those of the cursor in the open text of `path`. With `rewrite` a model is asked where
+        there is nothing else, which may take seconds. Raises Cancelled.
         """
-        if not self._options.enabled:
-            return []
+        situation = self.situation(path, line, character, session=session, cancel=cancel)
         facts = self._buffers.facts(path)
-        if facts.folder is None or facts.access.is_secret:
-            return []
-        recent = self._buffers.edits_with_pasted(session, facts.root)
-        if not recent.hunks:
-            return []
         folder = facts.folder
-        edited = tuple(self._edited(folder.path, recent.hunks))
-        if not edited:
+        if situation is None or folder is None:
             return []
-        self._buffers.wait_for_pending([folder.path / file.path for file in edited], session or None)
-        situation = Situation(folder.snapshot.index, edited, facts.key, line, character, Work(cancel))
         with self._lock:
             refused = frozenset(self._refused.get(session, ()))
         found = self._offers_of(
@@ -115,6 +108,28 @@ class NextEdits:
             return found
         rewritten = self._rewrites.at(path, (line, character), facts, situation.edited, session, rewrite)
         return [*found, *self._offers_of(folder.path, situation, rewritten, limit - len(found), refused)]
+
+    def situation(
+        self, path: Path, line: int, character: int, *, session: str = "", cancel: Cancel | None = None
+    ) -> Situation | None:
+        """The recent edits of a session as next edits are found from them; None without any, and outside of folders.
+
+        Edited files need not be indexed first: their texts are on top of the index.
+        """
+        if not self._options.enabled:
+            return None
+        facts = self._buffers.facts(path)
+        if facts.folder is None or facts.access.is_secret:
+            return None
+        recent = self._buffers.edits_with_pasted(session, facts.root)
+        if not recent.hunks:
+            return None
+        folder = facts.folder
+        edited = tuple(self._edited(folder.path, recent.hunks))
+        if not edited:
+            return None
+        self._buffers.wait_for_pending([folder.path / file.path for file in edited], session or None)
+        return Situation(folder.snapshot.index, edited, facts.key, line, character, Work(cancel))
 
     def configure(self, options: NextEditOptions) -> None:
         self._options = options
@@ -196,6 +211,8 @@ class NextEdits:
         latest, found = self._latest
         if latest != key:
             found = follow_ups(situation, least)
+            if situation.work.left_out:
+                log.debug("Next edits: %d files were left out, which are further away.", len(situation.work.left_out))
             self._latest = key, found
         return found
 

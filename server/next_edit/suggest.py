@@ -5,6 +5,7 @@ Owns the list of kinds, duplicates and the order. Knows no session and no protoc
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 
 from .calling_forms import calling_form_edits
@@ -17,6 +18,8 @@ from .signatures import signature_edits
 from .sister_lists import sister_entries
 from .tests_of import renamed_tests
 from .values import At, NextEdit, Situation
+
+log = logging.getLogger("weft")
 
 KINDS: tuple[Callable[[Situation], Iterator[NextEdit]], ...] = (
     signature_edits,
@@ -41,6 +44,9 @@ def follow_ups(situation: Situation, min_confidence: float = 0.0) -> list[NextEd
     found: dict[tuple[str, At], NextEdit] = {}
     for kind in KINDS:
         situation.work.pause()
+        if situation.work.is_over:
+            log.debug("No further next edits were looked for: the edits before took too long.")
+            break
         for edit in kind(situation):
             key = edit.path, edit.start
             if edit.confidence >= min_confidence and (key not in found or found[key].confidence < edit.confidence):

@@ -1,17 +1,21 @@
 """The work of one request for next edits: how much of other files it may read, and whether it is still wanted.
 
-Owns the limit of bytes, and that other requests go first. Bytes are counted, not time, so that the same edits have the
-same offers on each machine, whatever is known already.
+Owns the limits, and that other requests go first. Bytes are counted rather than time, so that the same edits have the
+same offers on each machine, whatever is known already; time ends only what takes far too long.
 """
 
 from __future__ import annotations
 
+from ...codegraph import CpuTimeLimit
 from ...errors import Cancelled
 from ...llm import Cancel
 from ..workspace.turns import give_way
 
 MAX_BYTES = 250_000
 """So many bytes of other files are read by grammars for one request: some 30 ms of processor time."""
+
+MAX_S = 0.25
+"""After so much processor time no further kind of edits is tried."""
 
 
 class Work:
@@ -20,6 +24,7 @@ class Work:
     def __init__(self, cancel: Cancel | None = None, max_bytes: int = MAX_BYTES) -> None:
         self._cancel = cancel
         self._n_left = max_bytes
+        self._time = CpuTimeLimit(MAX_S)
         self._read: dict[str, int] = {}  # of each file, the most bytes that a kind has read
         self.left_out: set[str] = set()  # files that were not read, since the limit was reached
 
@@ -28,6 +33,11 @@ class Work:
         give_way()
         if self._cancel is not None and self._cancel.cancelled:
             raise Cancelled("The request was superseded.")
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time of the request is up."""
+        return self._time.is_over
 
     def admits(self, path: str, n_bytes: int) -> bool:
         """Whether so many bytes of a file may be read. Those that another kind has read are not counted again."""
