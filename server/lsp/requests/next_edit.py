@@ -53,7 +53,13 @@ async def handle_next_edit(session: Session, params: NextEditParams) -> NextEdit
         return None
     diagnostics = tuple(map(_diagnostic, params.diagnostics or ()))
     offers = await next_edits(
-        session, document, params.text_document.version, params.position, params.limit, diagnostics=diagnostics
+        session,
+        document,
+        params.text_document.version,
+        params.position,
+        params.limit,
+        rewrite=params.rewrite,
+        diagnostics=diagnostics,
     )
     return {"version": document.version, "edits": [_item(session, offer) for offer in offers]}
 
@@ -65,7 +71,7 @@ async def handle_inline_edit(session: Session, params: InlineEditParams) -> Inli
     if document is None:
         return {"edits": []}
     version, position = params.text_document.version, params.position
-    offers = await next_edits(session, document, version, position, N_SEARCHED, asks_model="if none here")
+    offers = await next_edits(session, document, version, position, N_SEARCHED, rewrite="ifNoneHere")
     here = (offer for offer in offers if offer.file == document.path and not offer.edit.is_marked)
     return {"edits": [_inline_edit(session, offer) for offer in here][:1]}
 
@@ -77,7 +83,7 @@ async def next_edits(
     position: types.Position,
     limit: int,
     *,
-    asks_model: Literal["never", "if none", "if none here"] = "if none",
+    rewrite: Literal["ifEmpty", "ifNoneHere", "never"] = "ifEmpty",
     diagnostics: tuple[Diagnostic, ...] = (),
 ) -> list[Offer]:
     """The next edits at a position; none if the document changed meanwhile."""
@@ -86,14 +92,14 @@ async def next_edits(
     cursor = session.cursor(document, position)
 
     def call(workspace: Workspace, cancel: Cancel) -> list[Offer]:
-        options = RewriteOptions(cancel, diagnostics, only_here=asks_model == "if none here")
+        options = RewriteOptions(cancel, diagnostics, only_here=rewrite == "ifNoneHere")
         return workspace.next_edits_of.at(
             document.path,
             cursor.line,
             cursor.character,
             limit,
             session=cursor.session,
-            rewrite=None if asks_model == "never" else options,
+            rewrite=None if rewrite == "never" else options,
         )
 
     offers = await session.run_latest("next edit", document, call) or []
