@@ -197,6 +197,11 @@ def test_a_model_is_asked_where_there_is_nothing_else_but_never_for_code_actions
         params = types.CodeActionParams(document, here, types.CodeActionContext([]))
         assert not await editor.within(editor.client.text_document_code_action_async(params))
         assert not [reply for reply in server.asked if "current/shop.py" in str(reply.body)]
+        never = await editor.request("weft/nextEdit", {**cursor(editor, "shop.py", 1, 15), "rewrite": "never"})
+        assert not never.edits
+        with pytest.raises(JsonRpcException):
+            await editor.request("weft/nextEdit", {**cursor(editor, "shop.py", 1, 15), "rewrite": "always"})
+        assert not [reply for reply in server.asked if "current/shop.py" in str(reply.body)]
         answer = await editor.request("weft/nextEdit", cursor(editor, "shop.py", 1, 15))
         assert [(edit.kind, edit.group) for edit in answer.edits] == [("rewrite", "rewrite shop.py:1")]
         assert spans(answer.edits) == [(4, 8, 9, "2")]

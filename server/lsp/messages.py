@@ -165,6 +165,11 @@ class NextEditParams:
     diagnostics: Annotated[
         list[DiagnosticParams] | None, "What other servers say of the document, for a model that rewrites its lines."
     ] = None
+    rewrite: Annotated[
+        Literal["ifEmpty", "ifNoneHere", "never"],
+        "Where a model may be asked, which takes time: where the answer would be empty, also where it would have no "
+        "edit of this document, or nowhere.",
+    ] = "ifEmpty"
 
 
 @attrs.define

@@ -621,6 +621,8 @@ export interface NextEditParams {
   limit?: number;
   /** What other servers say of the document, for a model that rewrites its lines. */
   diagnostics?: DiagnosticParams[] | null;
+  /** Where a model may be asked, which takes time: where the answer would be empty, also where it would have no edit of this document, or nowhere. */
+  rewrite?: "ifEmpty" | "ifNoneHere" | "never";
 }
 
 /** A document and the version for which an edit is; null for a file that is not open. */

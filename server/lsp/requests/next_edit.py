@@ -54,7 +54,13 @@ async def handle_next_edit(session: Session, params: NextEditParams) -> NextEdit
         return None
     diagnostics = tuple(map(_diagnostic, params.diagnostics or ()))
     offers = await next_edits(
-        session, document, params.text_document.version, params.position, params.limit, diagnostics=diagnostics
+        session,
+        document,
+        params.text_document.version,
+        params.position,
+        params.limit,
+        rewrite=params.rewrite,
+        diagnostics=diagnostics,
     )
     return {"version": document.version, "edits": [_item(session, offer) for offer in offers]}
 
@@ -66,7 +72,7 @@ async def handle_inline_edit(session: Session, params: InlineEditParams) -> Inli
     if document is None:
         return {"edits": []}
     version, position = params.text_document.version, params.position
-    offers = await next_edits(session, document, version, position, N_SEARCHED, asks_model="if none here")
+    offers = await next_edits(session, document, version, position, N_SEARCHED, rewrite="ifNoneHere")
     here = (offer for offer in offers if offer.file == document.path and not offer.edit.is_marked)
     return {"edits": [_inline_edit(session, offer) for offer in here][:1]}
 
@@ -78,7 +84,7 @@ async def next_edits(
     position: types.Position,
     limit: int,
     *,
-    asks_model: Literal["never", "if none", "if none here"] = "if none",
+    rewrite: Literal["ifEmpty", "ifNoneHere", "never"] = "ifEmpty",
     diagnostics: tuple[Diagnostic, ...] = (),
 ) -> list[Offer]:
     """The next edits at a position; none if the document changed meanwhile."""
@@ -88,10 +94,10 @@ async def next_edits(
 
     def call(workspace: Workspace, cancel: Cancel) -> list[Offer]:
         where = document.path, cursor.line, cursor.character
-        options = RewriteOptions(cancel, diagnostics, only_here=asks_model == "if none here")
-        rewrite = None if asks_model == "never" else options
+        options = RewriteOptions(cancel, diagnostics, only_here=rewrite == "ifNoneHere")
+        asked = None if rewrite == "never" else options
         try:
-            return workspace.next_edits_of.at(*where, limit, session=cursor.session, cancel=cancel, rewrite=rewrite)
+            return workspace.next_edits_of.at(*where, limit, session=cursor.session, cancel=cancel, rewrite=asked)
         except Cancelled:
             return []
 
