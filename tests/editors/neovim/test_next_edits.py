@@ -93,6 +93,11 @@ def shows(nv, row, old, new):
     nv.wait(look, f"{old!r} → {new!r} in row {row}, not {drawn(nv)}")
 
 
+def starts(told):
+    """Where the changes of a didChange begin."""
+    return [change["range"]["start"] for change in told["contentChanges"]]
+
+
 def shows_nothing(nv):
     nv.wait(lambda: drawn(nv) == {"struck": [], "added": [], "hint": ""}, f"nothing shown, not {drawn(nv)}")
 
@@ -272,6 +277,15 @@ def test_the_list_applies_the_checked_edits_of_all_files(neovim):
     till.wait(lambda: till.text() + "\n" == SHOP["use.py"], "both edits of the file undone at once")
 
 
+def test_the_edits_of_a_file_that_is_opened_later_are_shown_there(till):
+    rename(till)
+    shows(till, 5, "pay", "charge")
+    till.nv.command("edit use.py")
+    shows(till, 0, "pay", "charge")
+    till.nv.command("buffer till.py")
+    shows(till, 5, "pay", "charge")
+
+
 def test_the_list_checks_refuses_and_goes_to_edits(till):
     rename(till)
     shows(till, 5, "pay", "charge")
@@ -330,7 +344,7 @@ def test_why_says_what_it_follows_from_and_goes_there(till):
         (["a", "b"], (1, 0, 1, 0), "", "new\n", [[0, "new"]], []),
         (["a", "b"], (0, 0, 0, 0), "", "new\n", [[0, "new"]], []),
         (["a", "b", "c"], (0, 0, 2, 0), "a\nb\n", "", [], [[0, 0, 0, 1], [1, 0, 1, 1]]),
-        (["if x:", "\ty(1)", "z"], (1, 1, 1, 5), "y(1)", "y(\n\t\t1\n\t)", [[1, " " * 8 + "y("]], [[1, 0, 1, 5]]),
+        (["if x:", "\ty(1)", "z"], (1, 1, 1, 5), "y(1)", "y(\n\t\t1\n\t)", [[1, " " * 8 + "y("]], [[1, 1, 1, 5]]),
         (["😀 = pay(1)"], (0, 8, 0, 8), "", ", 2", [[0, ", 2"]], []),
         (["pay(1, 2)"], (0, 5, 0, 8), ", 2", "", [], [[0, 5, 0, 8]]),
     ],
@@ -346,7 +360,8 @@ def test_changes_of_lines_are_drawn_as_lines(shop, lines, span, old, new, added,
         local edit = ...
         local lines = vim.api.nvim_buf_get_lines(0, 0, -1, false)
         table.insert(lines, '')
-        require('weft.edit_view').draw(0, require('weft.edits').change(edit, lines, 'utf-8'))
+        local change = require('weft.edits').change(edit, lines, 'utf-8')
+        require('weft.edit_view').draw(vim.api.nvim_get_current_buf(), change)
         """,
         edit,
     )
@@ -354,4 +369,54 @@ def test_changes_of_lines_are_drawn_as_lines(shop, lines, span, old, new, added,
     assert seen["struck"] == struck
     if shop.shows_inline or not added or "\n" in new:
         assert seen["added"][: len(added)] == added
+    assert all(any(text in row for row in shop.screen()) for _, text in seen["added"])
     shop.nv.command("bwipeout!")
+
+
+def test_checkhealth_says_whether_the_server_finds_next_edits(till):
+    till.nv.command("checkhealth weft")
+    assert "The server finds next edits; shown: eager." in till.text()
+    till.nv.command("bwipeout!")
+    till.lua(
+        """
+        local client = require('weft.client')
+        local request = client.request
+        client.request = function(method, params, handler, ...)
+          if method == 'weft/nextEdit' then
+            return handler({ code = -32601, message = 'Method not found' })
+          end
+          return request(method, params, handler, ...)
+        end
+        """
+    )
+    till.nv.command("checkhealth weft")
+    assert "The server has no next edits: Method not found" in till.text() and "Update the server" in till.text()
+
+
+def test_commands_are_completed(till):
+    words = till.lua("return require('weft.commands').complete('', 'Weft ', 5)")
+    assert {"next-edit", "refuse-edit", "why-edit", "follow-ups"} <= set(words)
+    till.nv.command("Weft next-edit")
+    till.wait(till.notices, "a notice")
+    assert "no next edit" in till.notices()[0]
+    till.nv.command("Weft why-edit")
+    till.wait(lambda: len(till.notices()) == 2, "a second notice")
+    assert "no next edit is displayed" in till.notices()[1]
+    till.nv.command("Weft follow-ups")
+    till.wait(lambda: len(till.notices()) == 3, "a third notice")
+    assert "no follow-up edits" in till.notices()[2]
+
+
+def test_nothing_is_shown_while_a_macro_is_recorded_or_where_it_is_switched_off(neovim):
+    till = begun(
+        neovim(FILES, setup="{ next_edits = { enabled = function(b) return vim.b[b].on == 1 end } }"), "till.py"
+    )
+    mark = till.wire.now()
+    rename(till)
+    till.nv.command("let b:on = 1")
+    till.keys("qqG$x")
+    deleted = {"line": 9, "character": 25}
+    till.wire.wait("textDocument/didChange", lambda told: deleted in starts(told), after=mark)
+    assert not till.wire.said(NEXT_EDIT, after=mark)
+    till.keys("qugg")
+    shows(till, 5, "pay", "charge")

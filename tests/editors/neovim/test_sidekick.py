@@ -42,7 +42,8 @@ vim.lsp.enable('weft_copilot')
 """
 
 EDITS = """
-return vim.tbl_map(function(edit) return { edit.range.start.line, edit.text } end, require('sidekick.nes').get(vim.api.nvim_get_current_buf()))
+local edits = require('sidekick.nes').get(vim.api.nvim_get_current_buf())
+return vim.tbl_map(function(edit) return { edit.range.start.line, edit.text } end, edits)
 """
 
 DRAWN = """

@@ -120,9 +120,8 @@ function M.position_params(encoding)
 end
 
 --- The version of a buffer's text in LSP messages: 0 when it was opened, the changedtick of the last change after that.
---- Nil when no client is attached.
 function M.lsp_version(bufnr)
-  return rawget(vim.lsp.util.buf_versions, bufnr)
+  return vim.lsp.util.buf_versions[bufnr] or 0
 end
 
 --- The nearest folder at or above `path` that contains one of `markers`, or nil. An item of `markers` is a name or a

@@ -25,7 +25,7 @@ function M.draw(bufnr, change)
     return M._draw_inline(bufnr, change)
   end
   for n, line in ipairs(change.removed) do
-    M._strike(bufnr, change.first + n - 1, 0, #line, true)
+    M._strike(bufnr, change.first + n - 1, line:find('%S') and #line:match('^%s*') or 0, #line, true)
   end
   local below = change.first + #change.removed - 1
   if #change.added > 0 then

@@ -15,7 +15,7 @@ local M = {}
 
 local LIMIT = 500
 local NAME = 'follow-ups'
-local KEYS = 'x checks, a applies the checked ones, d refuses, K explains, <CR> opens, Q lists in quickfix, r refreshes'
+local KEYS = 'x checks, a applies, d refuses, K explains, <CR> goes there, r looks again, q closes'
 local UNCERTAIN = 'Perhaps: in a string, a comment or a document, or only the name is the same. '
 
 -- The list: `bufnr` and `position` of the request, `edits`, `checked` by id, `rows` (edits by 1-based row).

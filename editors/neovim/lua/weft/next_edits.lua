@@ -167,13 +167,13 @@ end
 --- the text has changed meanwhile. `on_error(message)` is optional. Returns a function that cancels, or nil.
 function M.request(bufnr, position, limit, fn, on_error)
   local server = client.get(bufnr)
-  local version = compat.lsp_version(bufnr)
-  if not server or not version then
+  if not server then
     if on_error then
       on_error(client.get() and 'Weft is not attached to this buffer. See :Weft status.' or client.why_not())
     end
     return nil
   end
+  local version = compat.lsp_version(bufnr)
   local params = {
     textDocument = { uri = vim.uri_from_bufnr(bufnr), version = version },
     position = position,
