@@ -48,13 +48,13 @@ export function changeOf(old: string, now: string): LineChange {
   return { start, end, removed: old.slice(start, end), added: now.slice(start, now.length - tail) };
 }
 
-/** An edit on one line, such as "total → amount", "+ import os" or "− tax". */
+/** An edit on one line, such as "total → amount", "+ import os" or "- tax". */
 export function summaryOf({ oldText, text }: Pick<NextEditItem, "oldText" | "text">, maxLength = 60): string {
   const [old, now] = [oldText.replaceAll("\r\n", "\n"), text.replaceAll("\r\n", "\n")];
   const { removed, added } = old.includes("\n") || now.includes("\n") ? { removed: old, added: now } : changeOf(old, now);
   const [gone, come] = [oneLine(removed, maxLength), oneLine(added, maxLength)];
   if (gone === "") return `+ ${come}`;
-  return come === "" ? `− ${gone}` : `${gone} → ${come}`;
+  return come === "" ? `- ${gone}` : `${gone} → ${come}`;
 }
 
 /** The first line with code; an ellipsis stands for the rest. */

@@ -80,7 +80,7 @@ export class NextEdits implements vscode.Disposable {
   private commands(): Record<string, (...args: never[]) => unknown> {
     return {
       "weft.nextEdit": () => this.next(),
-      "weft.takeNextEdit": () => (this.tabs = this.tabs.then(() => this.pressTab())),
+      "weft.takeNextEdit": () => this.afterEarlierTabs(),
       "weft.refuseNextEdit": () => this.refuse(this.shown === undefined ? [] : [this.shown]),
       "weft.whyNextEdit": () => this.explain(this.shown),
       "weft.applyFollowUps": () => this.applyAll(this.list.checked),
@@ -261,6 +261,11 @@ export class NextEdits implements vscode.Disposable {
     this.isRevealed = true;
     this.shown = item;
     await this.goTo(item);
+  }
+
+  private afterEarlierTabs(): Promise<void> {
+    this.tabs = this.tabs.then(() => this.pressTab()).catch((error) => this.server.log.warn(`The next edit failed: ${error}`));
+    return this.tabs;
   }
 
   private async pressTab(): Promise<void> {

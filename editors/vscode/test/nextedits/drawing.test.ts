@@ -82,7 +82,7 @@ test("an edit on one line of a list", () => {
   assert.equal(summary("total", "amount"), "total → amount");
   assert.equal(summary("pay(a)", "pay(a, b)"), "+ , b");
   assert.equal(summary("", "import os\r\n"), "+ import os");
-  assert.equal(summary("import os\n", ""), "− import os");
+  assert.equal(summary("import os\n", ""), "- import os");
   assert.equal(summary("", "\n\ndef f():\n    pass\n"), "+ def f(): …");
   assert.equal(summary("a", "b".repeat(99), 5), "a → bbbbb …");
 });
