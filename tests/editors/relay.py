@@ -3,6 +3,7 @@
 `relay.py FOLDER ARGUMENT…` runs `weft ARGUMENT…`. `FOLDER/wire.jsonl` has every message of `serve`, one per line.
 `FOLDER/orders.json`, read anew for each message, may hold
   blank: methods whose responses are replaced by empty ones
+  fill: for each method, fields that its results have instead of those of the server
   hold: methods whose responses are dropped
   late: methods whose responses are passed on when the order is cancelled
   freeze: stops the server (SIGSTOP) after a status of this kind, until the order is cancelled
@@ -65,6 +66,9 @@ class Relay:
             return
         if method in orders.get("blank", ()) and "result" in message:
             message["result"] = EMPTY.get(method)
+            body = json.dumps(message).encode()
+        if method in orders.get("fill", {}) and message.get("result") is not None:
+            message["result"].update(orders["fill"][method])
             body = json.dumps(message).encode()
         if method in orders.get("late", ()):
             self._note("held", {**message, "answers": method})
