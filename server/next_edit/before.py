@@ -72,6 +72,17 @@ def text_now(situation: Situation, file: EditedFile) -> Parsed | None:
     return _parsed(situation, file, file.now)
 
 
+def text_of(situation: Situation, path: str) -> Parsed | None:
+    """The text of any file of the folder now; None if no grammar reads it."""
+    edited = situation.edited_by_path.get(path)
+    if edited is not None:
+        return text_now(situation, edited)
+    source, known = situation.index.texts.get(path), situation.index.graph.files.get(path)
+    if source is None or known is None:
+        return None
+    return parsed(path, source.decode("utf-8", "replace"), known.language, is_harmless=known.is_harmless)
+
+
 def _parsed(situation: Situation, file: EditedFile, lines: TextLines) -> Parsed | None:
     known = situation.index.graph.files.get(file.path)
     text = lines.text if "\r" not in lines.text else "\n".join(map(lines.line, range(lines.n_lines)))

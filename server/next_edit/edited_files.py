@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 from itertools import groupby
 
 from ...languages import Language
@@ -105,6 +106,17 @@ def _tokens(lines: Sequence[str]) -> Iterator[tuple[str, int, int]]:
             if not match[0].isspace():
                 yield match[0], number, match.start()
         yield "\n", number, len(line)
+
+
+def tokens_of(line: str) -> list[str]:
+    """The tokens of a line without white space."""
+    return [each for each in _TOKEN.findall(line) if not each.isspace()]
+
+
+@lru_cache(maxsize=256)
+def word_of(name: str) -> re.Pattern[str]:
+    """Finds a name as a whole word."""
+    return re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
 
 
 def _is_name(token: str) -> bool:

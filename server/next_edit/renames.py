@@ -7,7 +7,6 @@ are followed too: each key gives the uses the text of now.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,7 +21,7 @@ from ...retrieval.definition_index import NamedDefinition, ValueBinding
 from ..symbols.occurrences import Occurrence, Occurrences
 from ..symbols.symbol import Symbol, symbol_in
 from .before import Before, before_edits, n_definitions, occurrences_of, text_before, text_now
-from .edited_files import Substitution, substitutions
+from .edited_files import Substitution, substitutions, word_of
 from .parsed import Parsed
 from .values import EditedFile, NextEdit, Origin, Situation
 
@@ -152,9 +151,8 @@ def _is_still_declared(renamed: Renamed, now: Parsed) -> bool:
     definition, old = renamed.definition, renamed.substitution.old
     if definition is not None:
         return any(each.qualified_name == definition.qualified_name for each in now.graph.definitions)
-    word = re.compile(rf"(?<![\w$]){re.escape(old)}(?![\w$])")
     changed = (line for hunk in renamed.file.hunks for line in set(hunk.after) - set(hunk.before))
-    return any(word.search(line) for line in changed)
+    return any(word_of(old).search(line) for line in changed)
 
 
 def uses_of(situation: Situation, renamed: Renamed) -> Iterator[NextEdit]:

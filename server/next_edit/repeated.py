@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from ..symbols.occurrences import files_with
 from ..workspace.text import TextChange
-from .before import text_before, text_now
+from .before import text_before, text_of
 from .edited_files import changed_lines
 from .nearness import by_nearness
-from .parsed import Parsed, parsed
+from .parsed import Parsed
 from .values import EditedFile, NextEdit, Situation
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def _places(situation: Situation, file: EditedFile, template: Template) -> Itera
     confidence = AFTER_ONE if is_one else SAME_FILE
     found: list[NextEdit] = []
     for path in (file.path, *near):
-        text = _text(situation, path) if situation.index.graph.files[path].language == file.language.name else None
+        text = text_of(situation, path) if situation.index.graph.files[path].language == file.language.name else None
         for node in () if text is None else _nodes(text, template.kind, rarest.encode()):
             line = node.start_point[0]
             written = (node.text or b"").decode("utf-8", "replace")
@@ -214,18 +214,6 @@ def _places(situation: Situation, file: EditedFile, template: Template) -> Itera
             found.append(NextEdit("repeated", path, *places, written[start:end], new, reason, cause, sure))
     if not (is_one and len(found) > MAX_PLACES_AFTER_ONE):
         yield from found[:MAX_PLACES]
-
-
-def _text(situation: Situation, path: str) -> Parsed | None:
-    """The text of a file now."""
-    edited = situation.edited_by_path.get(path)
-    if edited is not None:
-        return text_now(situation, edited)
-    source = situation.index.texts.get(path)
-    if source is None:
-        return None
-    known = situation.index.graph.files[path]
-    return parsed(path, source.decode("utf-8", "replace"), known.language, is_harmless=known.is_harmless)
 
 
 def _nodes(text: Parsed, kind: str, name: bytes) -> Iterator[Node]:
