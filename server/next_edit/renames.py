@@ -95,7 +95,7 @@ def _renamed(file: EditedFile, before: Parsed, graph: CodeGraph, substitution: S
     if node is None or not is_name(node):
         return None
     role = role_of(node)
-    if role not in ("declaration", "assignment"):
+    if role not in ("declaration", "assignment") and not (role == "read" and _is_bound_here(before, node)):
         return None
     line, old = substitution.before[0], substitution.old
     definition = next(
@@ -137,6 +137,13 @@ def _innermost(before: Parsed, line: int) -> int:
         if each.start_line <= line < each.end_line and (each.header_line != line or each.end_line == line + 1):
             found = number
     return found
+
+
+def _is_bound_here(before: Parsed, node: Node) -> bool:
+    """Whether a plain name is declared in an inner scope by its syntax: the target of a loop, `:=` in Go."""
+    names = before.bound_names(node.start_byte, node.end_byte)
+    found = () if names is None else names.occurrences(node.text or b"") or ()
+    return any(each.start == node.start_byte and each.is_binding and each.scopes for each in found)
 
 
 def _is_free(before: Parsed, node: Node) -> bool:
