@@ -141,7 +141,7 @@ def _innermost(before: Parsed, line: int) -> int:
 
 def _is_bound_here(before: Parsed, node: Node) -> bool:
     """Whether a plain name is declared in an inner scope by its syntax: the target of a loop, `:=` in Go."""
-    names = before.bound_names(node.start_byte, node.end_byte)
+    names = before.plain_names
     found = () if names is None else names.occurrences(node.text or b"") or ()
     return any(each.start == node.start_byte and each.is_binding and each.scopes for each in found)
 

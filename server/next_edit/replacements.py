@@ -248,7 +248,7 @@ def _binding(text: Parsed, node: Node) -> Binding | None:
     """The binding of a plain name; None for others, and where it is unknown."""
     if not is_name(node) or receiver_of(node) is not None:
         return None
-    names = text.bound_names(node.start_byte, node.end_byte)
+    names = text.plain_names
     found = None if names is None else names.occurrences(node.text or b"")
     own = next((each for each in found or () if each.start == node.start_byte), None)
     if own is None or found is None:
