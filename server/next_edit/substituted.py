@@ -58,6 +58,9 @@ WEIGHTS = Features(
     is_text=0.0,
 )
 BIAS = -1.59
+"""Fitted on 294 replaced names of the repositories for fitting, 20 commits each; `benchmarks/next_edit/fit_uses.py`
+fits them again. With each repository left out in turn, 74 names of 0.5 to 0.6 were right in 62 of 100 cases, and 42 of
+0.9 to 1 in 87. `is_text` made no difference."""
 
 MOST = 0.85
 """The highest probability: so many of the surest tenth were right."""
