@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 
+import numpy as np
 import pytest
 from test_bench_typed import commit, git
 from weft.benchmarks.histories import FileEdit
 from weft.benchmarks.next_edit import __main__ as command
-from weft.benchmarks.next_edit import examples
+from weft.benchmarks.next_edit import examples, fit_uses
 from weft.benchmarks.next_edit.commits import (
     HISTORIES,
     MOST_HUNKS,
@@ -34,6 +36,7 @@ from weft.benchmarks.next_edit.suggesters import (
     config_with_models,
 )
 from weft.benchmarks.typed.commits import FOR_FITTING, FOR_REPORTING, TypedHistory
+from weft.server.next_edit.substituted import Features
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -364,3 +367,22 @@ def test_models_are_those_of_the_user_and_are_measured_when_asked_for(tmp_path, 
     assert (config.next_edits.model, [model.name for model in config.model]) == ("any", ["zeta"])
     assert config.next_edits.max_seconds > 60 and config.completion.enabled
     assert WITH_MODEL not in WITHOUT_MODEL
+
+
+def test_the_fitted_weights_give_the_shares_of_the_examples():
+    rows = [(1.0, 1.0, 1.0)] * 75 + [(1.0, 1.0, 0.0)] * 25 + [(1.0, 0.0, 1.0)] * 10 + [(1.0, 0.0, 0.0)] * 90
+    table = np.array(rows * 10)
+    found = fit_uses.fitted(table[:, :2], table[:, 2], np.ones(len(table)))
+    estimated = 1 / (1 + np.exp(-np.array([[1.0, 1.0], [1.0, 0.0]]) @ found))
+    assert estimated == pytest.approx([0.75, 0.10], abs=0.01)
+
+
+def test_the_report_of_the_fit_has_a_weight_for_each_feature():
+    n = len(fields(Features))
+    rows = [
+        fit_uses.Example(f"repository {number % 2}", f"{number}", (float(number % 3 == 0),) * n, number % 3 == 0)
+        for number in range(30)
+    ]
+    lines = fit_uses.report(rows).split("\n")
+    assert [line.split()[0] for line in lines[: n + 1]] == ["BIAS", *(field.name for field in fields(Features))]
+    assert "30 examples, 0.33 right" in lines

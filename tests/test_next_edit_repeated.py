@@ -32,8 +32,8 @@ SHOP = """
                 ('log.warn("first", till.name)', 'log.info("first: %s", till.name)'),
                 ('log.warn("second", till.total)', 'log.info("second: %s", till.total)'),
             ],
-            [],
-            id="texts that differ in their parts are not generalised",
+            ["shop.py:6:12 warn -> info", "shop.py:7:8 warn -> info", "use.py:2:8 warn -> info"],
+            id="texts that differ in their parts are not generalised, but a replaced name is",
         ),
         pytest.param(
             [
@@ -42,6 +42,7 @@ SHOP = """
             ],
             [
                 'shop.py:6:12 warn("third",  -> info("third", x=',
+                "shop.py:7:8 warn -> info",
                 'use.py:2:8 warn("fourth",  -> info("fourth", x=',
             ],
             id="the same change under other names, also in other files",

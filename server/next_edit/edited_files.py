@@ -149,6 +149,17 @@ def _tokens(lines: Sequence[str]) -> Iterator[tuple[str, int, int]]:
         yield "\n", number, len(line)
 
 
+def tokens_of(line: str) -> list[str]:
+    """The tokens of a line without white space."""
+    return [each for each in _TOKEN.findall(line) if not each.isspace()]
+
+
+@lru_cache(maxsize=256)
+def word_of(name: str) -> re.Pattern[str]:
+    """Finds a name as a whole word."""
+    return re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
+
+
 def _is_name(token: str) -> bool:
     return token[0].isalpha() or token[0] == "_"
 

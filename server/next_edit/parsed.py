@@ -98,6 +98,11 @@ class Parsed:
         node = self.root.descendant_for_byte_range(start, start + 1)
         return node if node is not None and node.start_byte == start and not node.child_count else None
 
+    @cached_property
+    def plain_names(self) -> BoundNames | None:
+        """The scopes of the plain names of the whole text, each found once; None in a language without scope rules."""
+        return self.bound_names(0, 0)
+
     def bound_names(self, start: int, end: int) -> BoundNames | None:
         """The scopes of plain names; None in a language without scope rules."""
         if (start, end) == (0, len(self.source)):

@@ -1,6 +1,6 @@
 """The next edits of a situation: all kinds together, in order.
 
-Owns the list of kinds, duplicates and the order. Knows no session and no protocol.
+Owns the list of kinds, overlapping edits and the order. Knows no session and no protocol.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from .renames import renames
 from .repeated import repeated_edits
 from .signatures import signature_edits
 from .sister_lists import sister_entries
+from .substituted import substituted
 from .tests_of import renamed_tests
-from .values import At, NextEdit, Situation
+from .values import NextEdit, Situation
 
 log = logging.getLogger("weft")
 
@@ -26,6 +27,7 @@ KINDS: tuple[Callable[[Situation], Iterator[NextEdit]], ...] = (
     documentation_edits,
     renames,
     repeated_edits,
+    substituted,
     import_edits,
     moved_name_edits,
     sister_entries,
@@ -35,23 +37,33 @@ KINDS: tuple[Callable[[Situation], Iterator[NextEdit]], ...] = (
 
 
 def suggest(situation: Situation, limit: int = 20, min_confidence: float = 0.0) -> list[NextEdit]:
-    """The edits that follow from the recent ones, best first, without two at one place."""
+    """The edits that follow from the recent ones, best first, none of which overlap."""
     return in_order(situation, follow_ups(situation, min_confidence))[:limit]
 
 
 def follow_ups(situation: Situation, min_confidence: float = 0.0) -> list[NextEdit]:
-    """The edits of all kinds that are certain enough, one at a place, in no order."""
-    found: dict[tuple[str, At], NextEdit] = {}
+    """The edits of all kinds that are certain enough, in no order; of overlapping ones that of the first kind."""
+    by_line: dict[tuple[str, int], list[NextEdit]] = {}
+    found = []
     for kind in KINDS:
         situation.work.pause()
         if situation.work.is_over:
             log.debug("No further next edits were looked for: the edits before took too long.")
             break
-        for edit in kind(situation):
-            key = edit.path, edit.start
-            if edit.confidence >= min_confidence and (key not in found or found[key].confidence < edit.confidence):
-                found[key] = edit
-    return list(found.values())
+        for edit in sorted(kind(situation), key=lambda edit: -edit.confidence):
+            lines = [(edit.path, line) for line in range(edit.start[0], edit.end[0] + 1)]
+            if edit.confidence >= min_confidence and not any(
+                _overlap(edit, other) for line in lines for other in by_line.get(line, ())
+            ):
+                found.append(edit)
+                for line in lines:
+                    by_line.setdefault(line, []).append(edit)
+    return found
+
+
+def _overlap(one: NextEdit, other: NextEdit) -> bool:
+    """Whether two edits of a file change the same characters, or insert at the same place."""
+    return one.start == other.start or (one.start < other.end and other.start < one.end)
 
 
 def in_order(situation: Situation, edits: Iterable[NextEdit]) -> list[NextEdit]:
