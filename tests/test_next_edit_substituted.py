@@ -26,11 +26,6 @@ SHOP = """
             ["shop.py:8:24 plain -> rich"],
             id="a name that was declared is a rename",
         ),
-        pytest.param(
-            [("doc.plain(x, plain)", "doc.rich(x, plain)"), ("doc.plain(x, 2)", "doc.rich(x, 2)")],
-            ["shop.py:3:15 plain -> rich", "shop.py:5:15 plain -> rich"],
-            id="after two the calls, near ones first, also above",
-        ),
         pytest.param([("doc.plain(x, 1)", "doc.plain(x, 3)")], [], id="a number is no name"),
     ],
 )

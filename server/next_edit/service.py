@@ -63,26 +63,10 @@ class NextEdits:
 
         `line` and `character` are those of the cursor in the open text of `path`.
         """
-        if not self._options.enabled:
+        situation = self.situation(path, line, character, session=session)
+        folder = self._buffers.facts(path).folder
+        if situation is None or folder is None:
             return []
-        facts = self._buffers.facts(path)
-        if facts.folder is None or facts.access.is_secret:
-            return []
-        recent = self._buffers.recent_edits(session).get(facts.root, RecentEdits())
-        if not recent.hunks:
-            return []
-        self._buffers.wait_for_pending(session=session or None)
-        folder = facts.folder
-        edited = []
-        for key in with_paths(recent.hunks):
-            lines = self._buffers.open_lines(folder.path / key)
-            language = language_of(key, self._buffers.language_id(folder.path / key))
-            file = None if lines is None else edited_file(key, language, lines, recent.hunks)
-            if file is not None:
-                edited.append(file)
-        if not edited:
-            return []
-        situation = Situation(folder.snapshot.index, tuple(edited), facts.key, line, character)
         with self._lock:
             refused = frozenset(self._refused.get(session, ()))
         found: list[Offer] = []
@@ -93,6 +77,29 @@ class NextEdits:
             if lines is not None and _fits(edit, lines) and _key(edit, lines) not in refused:
                 found.append(self._offer(folder.path, edit, lines, origin_of(situation, edit)))
         return found
+
+    def situation(self, path: Path, line: int, character: int, *, session: str = "") -> Situation | None:
+        """The recent edits of a session as next edits are found from them; None without any, and outside of folders."""
+        if not self._options.enabled:
+            return None
+        facts = self._buffers.facts(path)
+        if facts.folder is None or facts.access.is_secret:
+            return None
+        recent = self._buffers.recent_edits(session).get(facts.root, RecentEdits())
+        if not recent.hunks:
+            return None
+        self._buffers.wait_for_pending(session=session or None)
+        folder = facts.folder
+        edited = []
+        for key in with_paths(recent.hunks):
+            lines = self._buffers.open_lines(folder.path / key)
+            language = language_of(key, self._buffers.language_id(folder.path / key))
+            file = None if lines is None else edited_file(key, language, lines, recent.hunks)
+            if file is not None:
+                edited.append(file)
+        if not edited:
+            return None
+        return Situation(folder.snapshot.index, tuple(edited), facts.key, line, character)
 
     def configure(self, options: NextEditOptions) -> None:
         self._options = options

@@ -15,7 +15,7 @@ from .before import before_edits, text_before, text_now
 from .edited_files import Substitution, substitutions
 from .parsed import Parsed
 from .renames import renamed_names
-from .repeated import is_literal
+from .token_changes import is_literal
 from .values import EditedFile, NextEdit, Situation
 
 if TYPE_CHECKING:

@@ -22,6 +22,9 @@ KINDS: tuple[Callable[[Situation], Iterator[NextEdit]], ...] = (
     sister_entries,
 )
 
+SURE, PROBABLE = 0.75, 0.5
+"""Sure edits are before probable ones, and those before others. Among equals the nearest is first."""
+
 
 def suggest(situation: Situation, limit: int = 20, min_confidence: float = 0.0) -> list[NextEdit]:
     """The edits that follow from the recent ones, best first, without two at one place."""
@@ -40,11 +43,13 @@ def follow_ups(situation: Situation, min_confidence: float = 0.0) -> list[NextEd
 
 
 def in_order(situation: Situation, edits: Iterable[NextEdit]) -> list[NextEdit]:
-    """Sure edits before marked ones; those of the cursor's file first, below the cursor before above it."""
+    """Unmarked edits before marked ones, sure ones before probable ones; then those of the cursor's file first."""
     return sorted(edits, key=lambda edit: _order(situation, edit))
 
 
 def _order(situation: Situation, edit: NextEdit) -> tuple[object, ...]:
+    """Below the cursor before above it, near before far."""
     is_here = edit.path == situation.path
     below = edit.start[0] - situation.line
-    return edit.is_marked, not is_here, below < 0 if is_here else False, abs(below) if is_here else 0
+    doubt = (edit.confidence < SURE) + (edit.confidence < PROBABLE)
+    return edit.is_marked, doubt, not is_here, below < 0 if is_here else False, abs(below) if is_here else 0
