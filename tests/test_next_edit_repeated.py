@@ -2,7 +2,7 @@
 
 import pytest
 from next_edit_cases import after, shown
-from weft.server.next_edit.repeated import repeated_edits
+from weft.server.next_edit.repeated import repeated_edits, repeated_with_evidence
 from weft.server.next_edit.suggest import suggest
 
 SHOP = """
@@ -115,7 +115,7 @@ def texts(situation):
     """The changed lines of each edit and the one behind them, by the first of them."""
     now = situation.edited[0].now
     found = {}
-    for edit in repeated_edits(situation):
+    for edit, _ in repeated_with_evidence(situation, 0.0):
         (line, start), (end_line, end) = edit.start, edit.end
         found[line + 1] = f"{now.line(line)[:start]}{edit.new}{now.line(end_line)[end:]}"
     return found
@@ -168,3 +168,25 @@ def test_an_edit_says_what_it_follows_from():
 def test_any_text_gives_an_answer(text):
     case = f"#- odd.py\nstart = 1\n{text}"
     assert isinstance(list(repeated_edits(after(case, "odd.py", ("start = 1", "start = (1, 2)")))), list)
+
+
+OTHER_EDITS = [(f"c{n} = 1", f"c{n} = 2") for n in range(3)]
+ROW = "    #- shop.py\n" + "".join(
+    f"    {line}\n"
+    for line in ["a = fetch(x)", "", "c0 = 1", "", "c1 = 1", "", "c2 = 1", "", "b = fetch(x)", "", "f = fetch(x)"]
+)
+
+
+def confidence_of_line(situation, line):
+    return max(
+        (edit.confidence for edit, _ in repeated_with_evidence(situation, 0.0) if edit.start[0] == line), default=0.0
+    )
+
+
+def test_an_edit_that_is_not_followed_gets_less_confident_until_it_is_made_again():
+    first, second = ("a = fetch(x)", "a = fetch(x, 1)"), ("b = fetch(x)", "b = fetch(x, 1)")
+    once = confidence_of_line(after(ROW, "shop.py", first), 10)
+    later = confidence_of_line(after(ROW, "shop.py", first, *OTHER_EDITS), 10)
+    again = confidence_of_line(after(ROW, "shop.py", first, *OTHER_EDITS, second), 10)
+    assert once > later
+    assert again > later

@@ -9,15 +9,24 @@ most.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...server.next_edit.repeated import repeated_with_evidence
+from ...server.next_edit.repeated_confidence import features
+from .offers import Offer
+from .replay import Asked
+from .suggesters import Moment, Opening, Suggester, WeftSuggester, weft
+
 MOST_OF_COMMIT = 30.0
 N_STEPS = 30
 L2 = 1.0
+
+REPEATED = "repeated edits"
 
 Floats = NDArray[np.float64]
 
@@ -40,6 +49,61 @@ class Fitted:
     weights: dict[str, float]
     log_loss: float
     n: int
+
+
+@dataclass(frozen=True, slots=True)
+class FeaturedOffer(Offer):
+    """An offer with its cause and features."""
+
+    cause: str = ""
+    features: tuple[tuple[str, float], ...] = ()
+
+
+class RepeatedSuggester:
+    """Weft's repeated edits, whatever their confidence."""
+
+    def __init__(self, suggester: WeftSuggester) -> None:
+        self._weft = suggester
+
+    def edit(self, moment: Moment) -> None:
+        self._weft.edit(moment)
+
+    def offers(self, moment: Moment) -> Sequence[Offer]:
+        situation = self._weft.situation(moment)
+        return [
+            FeaturedOffer(
+                each.kind,
+                each.path,
+                each.start,
+                each.end,
+                each.new,
+                each.reason,
+                each.confidence,
+                each.cause,
+                tuple(features(evidence).items()),
+            )
+            for each, evidence in (() if situation is None else repeated_with_evidence(situation, 0.0))
+        ]
+
+
+@contextmanager
+def repeated_edits(opening: Opening) -> Iterator[Suggester]:
+    with weft(opening) as suggester:
+        yield RepeatedSuggester(suggester)
+
+
+def rated(repo: str, commit: str, asked: Asked) -> Iterator[Rated]:
+    """The offers of one request for the fit."""
+    for judged in asked.offers:
+        if isinstance(judged.offer, FeaturedOffer):
+            cause = f"{commit} {asked.number} {judged.offer.cause}"
+            yield Rated(dict(judged.offer.features), judged.hunk is not None, repo, commit, cause)
+
+
+def as_text(result: Fitted) -> str:
+    """The weights as they stand in the source, and the loss."""
+    lines = [f'    "{name}": {weight:.2f},' for name, weight in result.weights.items()]
+    return "\n".join(["{", *lines, "}", f"{result.n} offers, log loss {result.log_loss:.4f} by repository"])
 
 
 def fitted(offers: Sequence[Rated]) -> Fitted:

@@ -26,6 +26,7 @@ from typing import Protocol
 
 from ...server.config import Config
 from ...server.next_edit import NextEdit
+from ...server.next_edit.values import Situation
 from ...server.workspace.workspace import Workspace
 from ..typed.replay import Tree
 from .commits import ReplayedCommit, Step
@@ -103,6 +104,10 @@ class WeftSuggester:
             for each in found
         ]
 
+    def situation(self, moment: Moment) -> Situation | None:
+        path = self._folder / moment.step.path
+        return self._workspace.next_edits_of.situation(path, moment.line, moment.character)
+
 
 class OccurrenceSuggester:
     """The next occurrences of the last edited name."""
@@ -155,7 +160,7 @@ class CoChangedSuggester:
 
 
 @contextmanager
-def weft(opening: Opening) -> Iterator[Suggester]:
+def weft(opening: Opening) -> Iterator[WeftSuggester]:
     opening.tree.go_to(f"{opening.commit.commit}^")
     config = replace(Config(), cache_dir=str(opening.cache_dir))
     with closing(Workspace([opening.folder], config)) as workspace:

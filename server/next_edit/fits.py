@@ -71,7 +71,7 @@ class Replaced(NamedTuple):
     new: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class NumberedText:
     """The text of a file now, with "\\n" line breaks."""
 
@@ -266,15 +266,19 @@ def _fits_in(situation: Situation, template: Template, path: str, source: Number
     """Where a template fits in a file, in order of lines; not in the lines of recent edits."""
     edited = situation.edited_by_path.get(path)
     recent = {line for hunk in edited.hunks for line in range(hunk.start_line, hunk.end_line)} if edited else set()
-    lines, n_more = source.lines, max(0, template.latest.last - template.latest.first)
-    declared = _declared(situation, path, frozenset(template.latest.old))
+    n_more = max(0, template.latest.last - template.latest.first)
+    declared: set[int] | None = None
     places = {place for span in _spans(template) for place in _found(template, span, source)}
     seen: set[At] = set()
     for line, character, own in sorted(places):
-        tokens = list(region_tokens(lines, max(0, line - n_more), min(len(lines) - 1, line + n_more)))
+        tokens = _tokens_around(source, line, n_more)
         at = next((n for n, each in enumerate(tokens) if (each.line, each.start) == (line, character)), None)
         fit = None if at is None else _fit_at(template, path, source, tokens, at - own)
-        if fit is None or fit.line in recent or (fit.line in declared and not fit.is_whole):
+        if fit is None or fit.line in recent:
+            continue
+        if declared is None:
+            declared = _declared(situation, path, template.latest.old)
+        if fit.line in declared and not fit.is_whole:
             continue
         first = fit.tokens[fit.placed[0][1]]
         if (first.line, first.start) not in seen:
@@ -282,8 +286,17 @@ def _fits_in(situation: Situation, template: Template, path: str, source: Number
             yield fit
 
 
-def _declared(situation: Situation, path: str, names: frozenset[str]) -> set[int]:
-    """The lines that declare one of these names: it is not replaced there as where it is used."""
+@lru_cache(maxsize=2048)
+def _tokens_around(source: NumberedText, line: int, n_more: int) -> tuple[Token, ...]:
+    """The tokens of a line, so many more on each side, and those with text around them."""
+    return tuple(region_tokens(source.lines, max(0, line - n_more), min(len(source.lines) - 1, line + n_more)))
+
+
+def _declared(situation: Situation, path: str, tokens: Sequence[str]) -> set[int]:
+    """The lines that declare one of these tokens: it is not replaced there as where it is used."""
+    names = set(filter(is_word, tokens))
+    if not names:
+        return set()
     edited = situation.edited_by_path.get(path)
     text = None if edited is None else text_now(situation, edited)
     graph = situation.index.graph.files.get(path) if text is None else text.graph

@@ -14,7 +14,7 @@ from .template import Template, templates
 from .token_changes import Change
 from .values import NextEdit, Origin, Situation
 
-MIN_CONFIDENCE = 0.05
+MIN_CONFIDENCE = 0.2
 """Less probable edits are not made."""
 
 NEAR_LINES = 3
@@ -31,7 +31,9 @@ def repeated_edits(situation: Situation) -> Iterator[NextEdit]:
     yield from best.values()
 
 
-def repeated_with_evidence(situation: Situation) -> Iterator[tuple[NextEdit, Evidence]]:
+def repeated_with_evidence(
+    situation: Situation, min_confidence: float = MIN_CONFIDENCE
+) -> Iterator[tuple[NextEdit, Evidence]]:
     """The edits that repeat recent ones, each with the evidence for and against it."""
     found = [(template, fits_of(situation, template)) for template in templates(situation)]
     for template, fits in found:
@@ -40,12 +42,16 @@ def repeated_with_evidence(situation: Situation) -> Iterator[tuple[NextEdit, Evi
             if sibling.latest is not template.latest and sibling.latest.at == template.latest.at:
                 for fit in others:
                     siblings.setdefault(fit.path, []).append(fit.line)
-        yield from _rated(situation, template, fits, siblings)
+        for fit, evidence in _rated(situation, template, fits, siblings):
+            confidence = confidence_of(evidence)
+            edit = None if confidence < min_confidence else _edit(template, fit, confidence)
+            if edit is not None:
+                yield edit, evidence
 
 
 def _rated(
     situation: Situation, template: Template, fits: Sequence[Fit], siblings: Mapping[str, Sequence[int]]
-) -> Iterator[tuple[NextEdit, Evidence]]:
+) -> Iterator[tuple[Fit, Evidence]]:
     """`siblings` has the lines of each file where other parts of the same edit fit."""
     latest = template.latest
     name = latest.path.rpartition("/")[2]
@@ -53,22 +59,21 @@ def _rated(
     direction = _direction(situation, latest)
     for fit in fits:
         is_here = fit.path == latest.path
-        evidence = Evidence(
-            n_made=len({(change.path, change.now_line) for change in template.changes}),
-            n_old=len(latest.old),
-            n_as_good=sum(other.n_equal >= fit.n_equal for other in fits) - 1,
-            n_siblings=sum(abs(line - fit.line) <= NEAR_LINES for line in siblings.get(fit.path, ())),
-            n_later=n_later,
-            is_same_file=is_here,
-            is_same_name=not is_here and fit.path.rpartition("/")[2] == name,
-            is_ahead=is_here and (fit.line - latest.now_line) * direction > 0,
-            inserts_lines=latest.inserts_lines,
-            deletes=not latest.new,
+        yield (
+            fit,
+            Evidence(
+                n_made=len({(change.path, change.now_line) for change in template.changes}),
+                n_old=len(latest.old),
+                n_as_good=sum(other.n_equal >= fit.n_equal for other in fits) - 1,
+                n_siblings=sum(abs(line - fit.line) <= NEAR_LINES for line in siblings.get(fit.path, ())),
+                n_later=n_later,
+                is_same_file=is_here,
+                is_same_name=not is_here and fit.path.rpartition("/")[2] == name,
+                is_ahead=is_here and (fit.line - latest.now_line) * direction > 0,
+                inserts_lines=latest.inserts_lines,
+                deletes=not latest.new,
+            ),
         )
-        confidence = confidence_of(evidence)
-        edit = None if confidence < MIN_CONFIDENCE else _edit(template, fit, confidence)
-        if edit is not None:
-            yield edit, evidence
 
 
 def _direction(situation: Situation, latest: Change) -> int:

@@ -1,7 +1,7 @@
 """The probability that an alike edit is made at a place, from the evidence for and against it.
 
 Owns the features and their weights. The weights are those of a logistic regression on the repositories for fitting,
-which `weft bench next-edit --fit-weights` computes. Knows no text.
+which `weft bench next-edit --fit --weights` computes. Knows no text.
 """
 
 from __future__ import annotations
