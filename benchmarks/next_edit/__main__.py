@@ -73,7 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _measure(options: argparse.Namespace) -> Report | int:
     if options.weights:
-        print(as_text(fitted(list(_rated(options)))))
+        offers = list(_rated(options))
+        print(as_text(fitted(offers)) if offers else "No change fits another place. Take more commits.")
         return 0
     if options.examples or options.wrong:
         for text in islice(_examples(options), options.examples or options.wrong):
