@@ -5,6 +5,7 @@ import textwrap
 from weft.codegraph import parse_file
 from weft.languages import language_of
 from weft.retrieval import RepositoryIndex, slice_file
+from weft.server.config import Config
 from weft.server.next_edit.edited_files import edited_file
 from weft.server.next_edit.suggest import suggest
 from weft.server.next_edit.values import Situation
@@ -50,7 +51,11 @@ def after_moving(text, piece, path, target):
 
 
 def offers(situation):
-    return [
-        f"{edit.path}:{edit.start[0] + 1}:{edit.start[1]} {edit.old} -> {edit.new}"
-        for edit in suggest(situation, 20, 0.3)
-    ]
+    """Edits as text; repeated ones only when the default setting shows them, as they follow from any edit."""
+    least = Config().next_edits.min_confidence
+    found = suggest(situation, 20, 0.3)
+    return [shown(edit) for edit in found if edit.kind != "repeated" or edit.confidence >= least]
+
+
+def shown(edit):
+    return f"{edit.path}:{edit.start[0] + 1}:{edit.start[1]} {edit.old} -> {edit.new}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,7 @@ from weft.benchmarks.next_edit.commits import (
     steps_of,
 )
 from weft.benchmarks.next_edit.figures import figures_of
+from weft.benchmarks.next_edit.fitting import Rated, as_text, fitted
 from weft.benchmarks.next_edit.kinds import cause_of, kinds_of
 from weft.benchmarks.next_edit.offers import Offer, Texts
 from weft.benchmarks.next_edit.replay import Replayed, replay, row_of
@@ -36,6 +37,7 @@ from weft.benchmarks.next_edit.suggesters import (
     config_with_models,
 )
 from weft.benchmarks.typed.commits import FOR_FITTING, FOR_REPORTING, TypedHistory
+from weft.server.next_edit.repeated_confidence import WEIGHTS
 from weft.server.next_edit.substituted import Features
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -386,3 +388,31 @@ def test_the_report_of_the_fit_has_a_weight_for_each_feature():
     lines = fit_uses.report(rows).split("\n")
     assert [line.split()[0] for line in lines[: n + 1]] == ["BIAS", *(field.name for field in fields(Features))]
     assert "30 examples, 0.33 right" in lines
+
+
+def test_fitted_weights_follow_what_was_made_and_are_tested_on_other_repositories() -> None:
+    def offer(number: int, repo: str) -> Rated:
+        is_near = float(number % 2)
+        is_made = bool(number % 2) if number % 10 else not number % 2
+        return Rated({"constant": 1.0, "near": is_near}, is_made, repo, f"{repo} {number // 4}", str(number))
+
+    offers = [offer(number, repo) for repo in ("a", "b") for number in range(40)]
+    result = fitted(offers)
+    assert result.n == 80
+    assert result.weights["near"] > 2 > 0 > result.weights["constant"]
+    assert result.log_loss < 0.5
+    assert '"near": ' in as_text(result)
+
+
+@needs_git
+def test_the_command_fits_weights_of_repeated_edits(
+    clone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = "\n\n".join(f"def f{n}():\n    fetch(till, {n})\n    return {n}\n" for n in range(6))
+    commit(clone, {"a.py": calls})
+    commit(clone, {"a.py": calls.replace("fetch(till, ", "fetch(till.name, ").replace("till.name, 4", "till, 4")})
+    monkeypatch.setattr(command, "HISTORIES", (HISTORY, replace(HISTORY, name="somebody/shop")))
+    arguments = ["--clones", str(clone.parent.parent), "--work", str(tmp_path / "work"), "--weights"]
+    assert command.main(arguments) == 0
+    printed = capsys.readouterr().out
+    assert all(f'"{name}": ' in printed for name in WEIGHTS)

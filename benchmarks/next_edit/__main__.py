@@ -28,6 +28,7 @@ from ..typed.replay import Tree
 from . import examples
 from .commits import HISTORIES, Order, ReplayedCommit, is_edited_by_hand, replayed_commits
 from .figures import figures_of
+from .fitting import REPEATED, Rated, as_text, fitted, rated, repeated_edits
 from .kinds import KINDS, KNOWABLE
 from .replay import CommitRow, Replayed, replay, row_of
 from .report import by_repository, tables
@@ -67,10 +68,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--examples", type=int, metavar="N", help="only print N hunks that were not found")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KNOWABLE), help="of these examples")
     parser.add_argument("--wrong", type=int, metavar="N", help="only print N requests with wrong offers")
+    parser.add_argument("--weights", action="store_true", help="only print fitted weights of repeated edits")
     return run_command(parser, _measure, arguments)
 
 
 def _measure(options: argparse.Namespace) -> Report | int:
+    if options.weights:
+        offers = list(_rated(options))
+        print(as_text(fitted(offers)) if offers else "No change fits another place. Take more commits.")
+        return 0
     if options.examples or options.wrong:
         for text in islice(_examples(options), options.examples or options.wrong):
             print(f"{text}\n")
@@ -146,12 +152,22 @@ def _replayed(
         is_source = partial(_is_source, extensions=history.extensions)
         files = {path: normalise(text) for path, text in files_at(repository, f"{commit.commit}^", is_source)}
         opening = Opening(repository, commit, tree, folder, options.work / "next-edit-cache", files)
-        with SYSTEMS[system](opening) as suggester:
+        with (repeated_edits if system == REPEATED else SYSTEMS[system])(opening) as suggester:
             yield commit, replay(commit, order, suggester, files.get)
 
 
 def _is_source(path: str, extensions: tuple[str, ...]) -> bool:
     return is_edited_by_hand(path, "", extensions)
+
+
+def _rated(options: argparse.Namespace) -> Iterator[Rated]:
+    """Repeated edits at every request of the commits, whatever their confidence, with their features."""
+    order: Order = "forward" if options.order == "both" else options.order
+    for history in _chosen(options):
+        for commit, replayed in _replayed(options, history, order, REPEATED):
+            for asked in () if replayed is None else replayed.asked:
+                yield from rated(history.name, commit.commit, asked)
+        say(f"{history.name}: {REPEATED}, {order}")
 
 
 def _examples(options: argparse.Namespace) -> Iterator[str]:

@@ -27,6 +27,7 @@ from typing import Protocol
 
 from ...server.config import Config, load_config
 from ...server.next_edit import NextEdit
+from ...server.next_edit.values import Situation
 from ...server.workspace.workspace import Workspace
 from ..typed.replay import Tree
 from .commits import ReplayedCommit, Step
@@ -107,6 +108,10 @@ class WeftSuggester:
             for each in found
         ]
 
+    def situation(self, moment: Moment) -> Situation | None:
+        path = self._folder / moment.step.path
+        return self._workspace.next_edits_of.situation(path, moment.line, moment.character)
+
 
 class OccurrenceSuggester:
     """The next occurrences of the last edited name."""
@@ -158,7 +163,7 @@ class CoChangedSuggester:
         return [Offer("co-changed", path) for path, _ in ranked[:N_JUMPS]]
 
 
-def weft(opening: Opening) -> AbstractContextManager[Suggester]:
+def weft(opening: Opening) -> AbstractContextManager[WeftSuggester]:
     return _weft(opening, Config())
 
 
@@ -173,7 +178,7 @@ def config_with_models() -> Config:
 
 
 @contextmanager
-def _weft(opening: Opening, config: Config) -> Iterator[Suggester]:
+def _weft(opening: Opening, config: Config) -> Iterator[WeftSuggester]:
     opening.tree.go_to(f"{opening.commit.commit}^")
     config = replace(config, cache_dir=str(opening.cache_dir))
     with closing(Workspace([opening.folder], config)) as workspace:

@@ -18,7 +18,7 @@ from .before import before_edits, text_before, text_of
 from .edited_files import Substitution, substitutions, tokens_of, word_of
 from .nearness import by_nearness
 from .parsed import Parsed
-from .repeated import is_literal
+from .token_changes import is_literal
 from .values import At, EditedFile, Situation
 
 if TYPE_CHECKING:

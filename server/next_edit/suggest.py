@@ -35,6 +35,9 @@ KINDS: tuple[Callable[[Situation], Iterator[NextEdit]], ...] = (
     renamed_tests,
 )
 
+SURE, PROBABLE = 0.75, 0.5
+"""Sure edits are before probable ones, and those before others. Among equals the nearest is first."""
+
 
 def suggest(situation: Situation, limit: int = 20, min_confidence: float = 0.0) -> list[NextEdit]:
     """The edits that follow from the recent ones, best first, none of which overlap."""
@@ -67,11 +70,13 @@ def _overlap(one: NextEdit, other: NextEdit) -> bool:
 
 
 def in_order(situation: Situation, edits: Iterable[NextEdit]) -> list[NextEdit]:
-    """Sure edits before marked ones; those of the cursor's file first, below the cursor before above it."""
+    """Unmarked edits before marked ones, sure ones before probable ones; then those of the cursor's file first."""
     return sorted(edits, key=lambda edit: _order(situation, edit))
 
 
 def _order(situation: Situation, edit: NextEdit) -> tuple[object, ...]:
+    """Below the cursor before above it, near before far."""
     is_here = edit.path == situation.path
     below = edit.start[0] - situation.line
-    return edit.is_marked, not is_here, below < 0 if is_here else False, abs(below) if is_here else 0
+    doubt = (edit.confidence < SURE) + (edit.confidence < PROBABLE)
+    return edit.is_marked, doubt, not is_here, below < 0 if is_here else False, abs(below) if is_here else 0
