@@ -78,7 +78,7 @@ def test_a_text_that_was_edited_has_the_tree_and_the_facts_of_a_parse_from_scrat
 def test_the_nearest_files_are_read_until_the_limit_and_the_rest_is_left_out(forget):
     situation = after(SHOP, "pkg/shop.py", *CASES["rename"])
     n_all = len(offers(situation))
-    work = Work(max_bytes=200)
+    work = Work(max_bytes=600)
     limited = offers(replace(situation, work=work, parsed={}))
     assert n_all == 16 and 2 <= len(limited) < n_all
     assert limited == offers(situation)[: len(limited)]

@@ -174,6 +174,6 @@ def occurrences_of(situation: Situation, symbol: Symbol, path: str) -> Iterator[
     for at in [each for each in files if is_parsed(before.graph.files[each])][:MAX_FILES]:
         situation.work.pause()
         places = occurrences.places(at)
-        if situation.work.admits(at, places.n_bytes):
+        if situation.work.admits(at, places.n_bytes + before.graph.files[at].n_outline_bytes):
             for occurrence in occurrences.at(places):
                 yield occurrences, occurrence

@@ -12,7 +12,7 @@ from ...llm import Cancel
 from ..workspace.turns import give_way
 
 MAX_BYTES = 250_000
-"""So many bytes of other files are read by grammars for one request: some 30 ms of processor time."""
+"""So many bytes of other files, and of their facts, are read for one request: some 40 ms of processor time."""
 
 MAX_S = 0.25
 """After so much processor time no further kind of edits is tried."""

@@ -7,12 +7,12 @@ no edit. Lines are 0-based.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
+from ...codegraph.bound_names import word_spans
 from ...codegraph.file_graph import MODULE_SCOPE, FileGraph
 from ...codegraph.graph import CodeGraph
 from ...codegraph.resolver import parse_dotted
@@ -114,8 +114,8 @@ class Occurrences:
         file, source = self.graph.files[path], self.texts[path]
         source = language_named(file.language).readable(source)
         aliases = {item.local_name for item in file.imports if item.name == self.symbol.name} - {""}
-        words = "|".join(map(re.escape, sorted(aliases | {self.symbol.name}))).encode("utf-8", "surrogatepass")
-        spans = [found.span() for found in re.finditer(rb"(?<![\w$])(?:%b)(?![\w$])" % words, source)]
+        names = (name.encode("utf-8", "surrogatepass") for name in aliases | {self.symbol.name})
+        spans = sorted(span for name in names for span in word_spans(source, name))
         return Places(
             path,
             file.language,
