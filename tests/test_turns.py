@@ -102,18 +102,38 @@ def test_an_error_gives_the_turn_back(n):
         assert not stack.enter_context(turns.turn("more", Cancel(), 0.0))
 
 
-def test_who_gives_way_goes_on_after_all_that_wait():
-    turns = Turns(1)
-    requests = Requests(turns)
+def test_work_behind_turns_goes_on_when_there_are_none():
+    turns, steps = Turns(1), []
+    begun, may_go_on = threading.Event(), threading.Event()
+
+    def compute():
+        with turns.behind(Cancel()):
+            steps.append("first piece")
+            begun.set()
+            may_go_on.wait(LONG_S)
+            give_way()
+            steps.append("second piece")
+
+    thread = threading.Thread(target=compute)
+    thread.start()
+    begun.wait(LONG_S)
+    with turns.turn("a", Cancel(), LONG_S) as has_turn:  # at once
+        assert has_turn
+        may_go_on.set()
+        steps.append("completion")
+    thread.join(LONG_S)
+    assert steps == ["first piece", "completion", "second piece"]
+
+
+def test_work_behind_turns_waits_no_longer_when_it_is_cancelled_or_has_waited_long():
+    turns, cancel = Turns(1), Cancel()
+    cancel.cancel()
     with turns.turn("a", Cancel(), LONG_S):
-        give_way()  # nobody waits
-        requests.add("a", "own")
-        requests.add("b", "other")
-        give_way()
-        assert sorted(requests.order) == ["other", "own"]
-        assert turns.n_waiting == 0
-        requests.add("b", "after")
-        assert len(requests.order) == 2
-    requests.finish()
-    assert requests.order[2:] == ["after"]
-    give_way()  # without a turn
+        assert not turns.wait_until_idle(0.0)
+        with turns.behind(cancel):
+            give_way()
+        with turns.behind(Cancel()):  # a second at most
+            give_way()
+            give_way()
+    assert turns.wait_until_idle(0.0)
+    give_way()  # behind no turns

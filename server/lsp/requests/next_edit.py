@@ -101,7 +101,7 @@ async def next_edits(
         except Cancelled:
             return []
 
-    offers = await session.run_latest("next edit", document, call) or []
+    offers = await session.run_behind("next edit", document, call) or []
     now = session.document(document.uri)
     return offers if now is not None and now.version == version else []
 
