@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 from weft.llm import Cancel
-from weft.server.workspace.turns import Turns, give_way, waiting
+from weft.server.workspace.turns import Turns, let_others_first, waiting
 
 LONG_S = 30.0  # a test that waits so long has failed
 
@@ -111,7 +111,7 @@ def test_work_behind_turns_goes_on_when_there_are_none():
             steps.append("first piece")
             begun.set()
             may_go_on.wait(LONG_S)
-            give_way()
+            let_others_first()
             steps.append("second piece")
 
     thread = threading.Thread(target=compute)
@@ -131,9 +131,9 @@ def test_work_behind_turns_waits_no_longer_when_it_is_cancelled_or_has_waited_lo
     with turns.turn("a", Cancel(), LONG_S):
         assert not turns.wait_until_idle(0.0)
         with turns.behind(cancel):
-            give_way()
+            let_others_first()
         with turns.behind(Cancel()):  # a second at most
-            give_way()
-            give_way()
+            let_others_first()
+            let_others_first()
     assert turns.wait_until_idle(0.0)
-    give_way()  # behind no turns
+    let_others_first()  # behind no turns

@@ -263,9 +263,9 @@ class Session:
         return None
 
     async def run_behind(self, kind: str, document: Document, call: Callable[[Workspace, Cancel], T]) -> T | None:
-        """As `run_latest`, for a call that gives way to these calls: no completion waits for it.
+        """As `run_latest`, for a call that computes behind those calls: no completion waits for it.
 
-        `call` computes in pieces, with `give_way` between them.
+        `call` computes in pieces, with `let_others_first` between them.
         """
         key = (kind, document_key(document.uri))
         if key in self._running:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ...codegraph import CpuTimeLimit
 from ...errors import Cancelled
 from ...llm import Cancel
-from ..workspace.turns import give_way
+from ..workspace.turns import let_others_first
 
 MAX_BYTES = 250_000
 """So many bytes of other files, and of their facts, are read for one request: some 40 ms of processor time."""
@@ -30,7 +30,7 @@ class Work:
 
     def pause(self) -> None:
         """Between two pieces of a few milliseconds: other requests go first. Raises Cancelled."""
-        give_way()
+        let_others_first()
         if self._cancel is not None and self._cancel.cancelled:
             raise Cancelled("The request was superseded.")
 

@@ -2,7 +2,7 @@
 
 Owns the turns and the queue for them. A thread gives its turn back while it waits for a model, for a pause between two
 texts or for the writer (`waiting`). Knows no request and no session but by name.
-Work that nobody waits for with a key computes behind them, in pieces (`behind`, `give_way`).
+Work that no key waits for computes behind them, in pieces (`behind`, `let_others_first`).
 
 Python's interpreter lock lets one thread compute at a time. With a thread for each of 50 requests, all of them progress
 slowly and each key arrives before the answer to the key before it; with turns, the first ones are answered soon.
@@ -23,7 +23,7 @@ N_TURNS = 1
 help (50 typists at 183 thousand lines, six runs on a loaded machine)."""
 
 
-GIVES_WAY_FOR_S = 1.0
+WAITS_FOR_S = 1.0
 """Work behind others waits so long in all: where so many type that there is no gap, it goes on beside them."""
 
 LOOKS_EVERY_S = 0.02
@@ -66,10 +66,10 @@ class Turns:
 
     @contextmanager
     def behind(self, cancel: Cancel) -> Iterator[None]:
-        """Compute without a turn, in pieces: `give_way` between them lets those go first that have one."""
+        """Compute without a turn, in pieces: `let_others_first` between them lets those go first that have one."""
         outer, _of_thread.behind = _of_thread.behind, _Behind(self, cancel)
         try:
-            give_way()
+            let_others_first()
             yield
         finally:
             _of_thread.behind = outer
@@ -135,7 +135,7 @@ class _Behind:
     """The turns behind which a thread computes."""
 
     def __init__(self, turns: Turns, cancel: Cancel) -> None:
-        self.turns, self.cancel, self.left_s = turns, cancel, GIVES_WAY_FOR_S
+        self.turns, self.cancel, self.left_s = turns, cancel, WAITS_FOR_S
 
 
 class _OfThread(threading.local):
@@ -149,7 +149,7 @@ RESUMES_WITHIN_S = 0.5
 """A request that has waited for a model goes on after this time even without a turn: its text is there already."""
 
 
-def give_way() -> None:
+def let_others_first() -> None:
     """Between two pieces of work `behind` others: wait until these have computed."""
     behind = _of_thread.behind
     if behind is None or behind.left_s <= 0:
