@@ -237,11 +237,14 @@ def _meaning(
 
 
 def _is_other(binding: Binding | None, is_text: bool, made: Sequence[Made]) -> bool:
-    """Whether a name means something else than each of those that were replaced, as far as they are plain names."""
+    """Whether a name means something else than each of those that were replaced, as far as they are plain names.
+
+    A member may follow a name of the whole file, as a field that is renamed with its type, but no local name.
+    """
     scopes = {each.site.binding.scope for each in made if each.site.binding is not None}
     if is_text or any(each.site.binding is None for each in made):
         return False
-    return binding is None or binding.scope not in scopes
+    return scopes != {None} if binding is None else binding.scope not in scopes
 
 
 def _binding(text: Parsed, node: Node) -> Binding | None:
