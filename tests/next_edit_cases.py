@@ -7,7 +7,7 @@ from weft.languages import language_of
 from weft.retrieval import RepositoryIndex, slice_file
 from weft.server.config import Config
 from weft.server.next_edit.edited_files import edited_file
-from weft.server.next_edit.suggest import suggest
+from weft.server.next_edit.suggest import in_order, suggest
 from weft.server.next_edit.values import Situation
 from weft.server.workspace.recent_edits import RecentEdits
 from weft.server.workspace.text import TextLines
@@ -55,6 +55,11 @@ def offers(situation):
     least = Config().next_edits.min_confidence
     found = suggest(situation, 20, 0.3)
     return [shown(edit) for edit in found if edit.kind != "repeated" or edit.confidence >= least]
+
+
+def offers_of(kind, situation):
+    """The edits of one kind as text, in order."""
+    return [shown(edit) for edit in in_order(situation, kind(situation)) if edit.confidence >= 0.3]
 
 
 def shown(edit):

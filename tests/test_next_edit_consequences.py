@@ -1,7 +1,8 @@
 """Next edits of calls after a function became asynchronous or a property, and of tests named after a function."""
 
 import pytest
-from next_edit_cases import after, offers
+from next_edit_cases import after, offers, offers_of
+from weft.server.next_edit.calling_forms import calling_form_edits
 
 SHOP = """
     #- shop.py
@@ -120,7 +121,7 @@ TESTS = """
     ],
 )
 def test_calls_are_written_as_their_function_is_called(text, path, edit, expected):
-    assert offers(after(text, path, edit)) == expected
+    assert offers_of(calling_form_edits, after(text, path, edit)) == expected
 
 
 def test_tests_are_renamed_with_the_function_that_they_are_named_after():

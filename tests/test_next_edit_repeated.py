@@ -1,9 +1,8 @@
 """Next edits after alike edits."""
 
 import pytest
-from next_edit_cases import after, shown
+from next_edit_cases import after, offers_of
 from weft.server.next_edit.repeated import repeated_edits, repeated_with_evidence
-from weft.server.next_edit.suggest import suggest
 
 SHOP = """
     #- shop.py
@@ -47,7 +46,6 @@ SHOP = """
             ],
             [
                 'shop.py:6:12 warn("third",  -> info("third", x=',
-                "shop.py:7:8 warn -> info",
                 'use.py:2:8 warn("fourth",  -> info("fourth", x=',
             ],
             id="the same change under other names, also in other files",
@@ -70,8 +68,7 @@ SHOP = """
     ],
 )
 def test_an_edit_that_was_made_is_offered_where_it_fits(edits, expected):
-    found = suggest(after(SHOP, "shop.py", *edits), 20, 0.3)
-    assert [shown(edit) for edit in found] == expected
+    assert offers_of(repeated_edits, after(SHOP, "shop.py", *edits)) == expected
 
 
 LOCKS = """

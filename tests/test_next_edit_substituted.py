@@ -1,7 +1,8 @@
 """Next edits after a name was replaced where it is used."""
 
 import pytest
-from next_edit_cases import after, offers
+from next_edit_cases import after, offers, offers_of
+from weft.server.next_edit.substituted import substituted
 from weft.server.next_edit.suggest import suggest
 from weft.server.next_edit.values import Origin
 
@@ -104,7 +105,7 @@ WORDS = """
     ],
 )
 def test_the_next_places_of_a_replaced_name(repository, path, edits, expected):
-    assert offers(after(repository, path, *edits)) == expected
+    assert offers_of(substituted, after(repository, path, *edits)) == expected
 
 
 @pytest.mark.parametrize(("old", "new"), [("True", "False"), ("10", "20"), ("None", "0")])

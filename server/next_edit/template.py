@@ -43,7 +43,8 @@ def templates(situation: Situation) -> Iterator[Template]:
         n += 1
         equal = [at for at, each in enumerate(changes) if at > number and each.signature == latest.signature]
         taken.update(equal)
-        yield Template(latest, tuple(changes[at] for at in equal), frozenset())
+        if equal or not _replaces_literals(latest):
+            yield Template(latest, tuple(changes[at] for at in equal), frozenset())
         alike = [at for at, each in enumerate(changes) if at > number and at not in taken and _are_alike(latest, each)]
         if alike:
             others = tuple(changes[at] for at in (*equal, *alike))
@@ -61,6 +62,11 @@ def _is_substitution(change: Change) -> bool:
         len(old) == len(new) and all(a == b or (_is_name(a) and _is_name(b)) for a, b in zip(old, new, strict=True))
         for old, new in change.signature
     )
+
+
+def _replaces_literals(change: Change) -> bool:
+    """Whether a change writes other literals for literals: made once, it says nothing about equal ones elsewhere."""
+    return bool(change.old) and all(map(is_literal, (*change.old, *change.new)))
 
 
 def _is_name(token: str) -> bool:
