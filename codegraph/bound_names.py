@@ -169,6 +169,9 @@ class BoundNames:
         if (is_here and start >= self._first_byte and start < self.end) or before.endswith(_BEFORE_LABELS):
             return None
         first = start + 1 if rules.has_sigil and source[start] == _DOLLAR else start
+        leaf = self.tree.root.descendant_for_byte_range(first, end)
+        if leaf is None or leaf.type not in rules.kinds:  # most words are none: without their path
+            return None
         path = self.path_to(first)
         node, _ = path[-1]
         if node.start_byte != first or node.end_byte != end or node.type not in rules.kinds:

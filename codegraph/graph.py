@@ -290,6 +290,13 @@ class CodeGraph:
             latest = self._latest_overlay = _Overlay(self, file, latest)
         return latest
 
+    def overlaid(self, files: Iterable[FileGraph]) -> CodeGraph:
+        """As `overlay` for several files. The next `overlay` does not build on it."""
+        graph = self
+        for file in files:
+            graph = _Overlay(graph, file)
+        return graph
+
     # The interface for name resolution (`resolver.ResolutionSource`)
 
     @property

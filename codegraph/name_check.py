@@ -24,7 +24,7 @@ from .modules import directory_of, upwards
 from .resolver import global_name_key, parse_dotted
 from .signatures import Signature, arguments_of, signature_of
 from .symbol_table import MODULE, STAR_IMPORTS, ImportedName, SymbolTable, language_family
-from .syntax import is_blanked, parse_file, tree_with
+from .syntax import SyntaxTree, is_blanked, parse_file, tree_with
 from .time_limit import CpuTimeLimit, TimeLimitExceeded
 from .typed_resolver import TypedResolver
 from .values import CLASS_VALUE, INSTANCE_VALUE, MODULE_VALUE, OUTSIDE, OUTSIDE_VALUE, SUPER_VALUE, Value
@@ -97,6 +97,19 @@ def name_problems(
     return tuple(found[span] for span in sorted(found))
 
 
+def unbound_names(graph: CodeGraph, tree: SyntaxTree, names: Iterable[str]) -> frozenset[str]:
+    """Those of some names that a whole text reads where nothing binds them; none in a language without scope rules.
+
+    The graph has the text's file, as of its last analysis.
+    """
+    language, rules = tree.language, tree.language.scope_rules
+    if rules is None or language.embedded is not None or len(tree.source) > MAX_LENGTH:
+        return frozenset()
+    bound = BoundNames(tree, language, rules, 0, len(tree.source))
+    check = _Check(graph, tree.path, bound, language, None, {})
+    return frozenset(name for name in names if check.reads_unbound(name))
+
+
 class _Check:
     """The check of one text."""
 
@@ -131,6 +144,11 @@ class _Check:
             if self.rules.call_rules is not None:
                 yield from self._calls()
             yield from self._imports()
+
+    def reads_unbound(self, name: str) -> bool:
+        """Whether the text reads a name where nothing binds it."""
+        found = self.bound.occurrences(name.encode("utf-8", "surrogatepass")) or ()
+        return any(each.is_checked and not each.is_binding and self._is_unbound(each) for each in found)
 
     def _problem(self, kind: NameProblemKind, start: int, end: int, meant: str = "") -> NameProblem:
         at = max(start, self.bound.start)

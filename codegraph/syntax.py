@@ -126,6 +126,12 @@ class SyntaxTree:
             package=walk.package,
         )
 
+    def walked(self, node: Node) -> Walk:
+        """The facts of a node of the tree alone."""
+        walk = Walk(self._source, _readers(self.language.name))
+        walk.run(node)
+        return walk
+
     @property
     def has_errors(self) -> bool:
         """Whether the grammar could not read all of it; False without a grammar."""

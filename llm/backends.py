@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from .prompting.formats import FIM_FORMATS, FimChoice, FimTokens
+from .prompting.next_edit.formats import REWRITE_FORMATS
 from .protocol import CodeModel, ModelMissing
 from .text import did_you_mean
 
 BACKENDS = ("workspace", "transformers", "onnx", "llama.cpp", "ollama", "openai", "none")
 FIM_WORDS = (*FIM_FORMATS, "custom", "suffix", "chat", "none")  # values of `fim`, besides the empty one
+NEXT_EDIT_WORDS = (*REWRITE_FORMATS, "none")  # values of `next_edit`, besides the empty one
 _CUSTOM = ("fim_prefix", "fim_suffix", "fim_middle", "fim_suffix_first")
 
 OLLAMA_URL = "http://127.0.0.1:11434"
@@ -40,6 +42,7 @@ class ModelConfig:
     fim_suffix: str = ""
     fim_middle: str = ""
     fim_suffix_first: bool = False  # with fim = "custom"; implied without a middle token
+    next_edit: str = ""  # the prompt of next edits; empty: by the model's name; else one of NEXT_EDIT_WORDS
     device: str = "auto"  # transformers: "cpu", "cuda", "mps"
     quantise: str = "auto"  # transformers: "none", "int8"; auto keeps the precision of the files
     threads: int = 0  # in process; 0 measures the fastest number
@@ -59,6 +62,8 @@ def open_model(config: ModelConfig) -> CodeModel | None:
         return None
     if config.backend not in BACKENDS:
         raise ModelMissing(_unknown("backend", config.backend, BACKENDS))
+    if config.next_edit not in ("", *NEXT_EDIT_WORDS):
+        raise ModelMissing(_unknown("next_edit", config.next_edit, NEXT_EDIT_WORDS))
     fim = fim_choice(config)
     # Each backend is imported on use, after its settings are checked: httpx takes 0.1 s, torch several seconds.
     match config.backend:

@@ -146,6 +146,14 @@ class CandidateSource(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class PromptPart:
+    """Text, or one special token, which is encoded by number: its spelling in code is plain text."""
+
+    text: str
+    special: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class CompletionRequest:
     """Complete `path` between `prefix` and `suffix`. Fragments are best first; the prompt format orders them."""
 
@@ -166,6 +174,9 @@ class CompletionRequest:
     draft_source: Callable[[str], str] | None = field(default=None, compare=False)
     # What the code graph says about the text at the cursor. Read by the workspace model.
     candidate_source: CandidateSource | None = field(default=None, compare=False)
+    # A whole prompt, for a model with another task than completion. It replaces prefix, suffix and fragments, and the
+    # format of the model; a special token that the model lacks is encoded as text.
+    prompt: tuple[PromptPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,6 +220,11 @@ class RepositoryIndex:
             names = self._names = DefinitionIndex(self.graph, names)
         return names
 
+    def files_with(self, term: str) -> list[str]:
+        """The files that have a term, in no order."""
+        owners = np.unique(self._owners[self.lexical.fragments_with(term)])
+        return [self._paths.path(owner) for owner in owners.tolist()]
+
     def location(self, fragment: int) -> Location:
         """The location of a live fragment."""
         return Location(self._paths.path(self._owners[fragment]), int(self.starts[fragment]), int(self.ends[fragment]))

@@ -220,6 +220,11 @@ class InvertedIndex:
                 found[term] += at.stop - at.start
         return found
 
+    def fragments_with(self, term: str) -> NDArray[np.intp]:
+        """The live fragments that have a term."""
+        ids = self._postings([term]).ids
+        return ids[self.live[ids]]
+
     def jaccard(self, query: Iterable[str]) -> FloatArray:
         """Shared terms over all terms of query and fragment, (n_ids,): RepoCoder's similarity on our terms."""
         terms = dict.fromkeys(query)

@@ -5,8 +5,9 @@ import textwrap
 from weft.codegraph import parse_file
 from weft.languages import language_of
 from weft.retrieval import RepositoryIndex, slice_file
+from weft.server.config import Config
 from weft.server.next_edit.edited_files import edited_file
-from weft.server.next_edit.suggest import suggest
+from weft.server.next_edit.suggest import in_order, suggest
 from weft.server.next_edit.values import Situation
 from weft.server.workspace.recent_edits import RecentEdits
 from weft.server.workspace.text import TextLines
@@ -36,8 +37,30 @@ def after(text, path, *replacements):
     return Situation(index, (edited,), path, recent.hunks[0].start_line, 0)
 
 
+def after_moving(text, piece, path, target):
+    """The situation after a piece of text was moved from one file to the end of another."""
+    files = files_of(text)
+    assert files[path].count(piece) == 1, piece
+    recent = RecentEdits()
+    for name, changed in ((path, files[path].replace(piece, "")), (target, files[target] + piece)):
+        recent = recent.with_edit(name, files[name], changed, 0.0)
+        files[name] = changed
+    index = RepositoryIndex.build((parse_file(*file), slice_file(*file)) for file in files.items())
+    edited = [edited_file(name, language_of(name), TextLines(files[name]), recent.hunks) for name in (target, path)]
+    return Situation(index, tuple(edited), target, recent.hunks[0].start_line, 0)
+
+
 def offers(situation):
-    return [
-        f"{edit.path}:{edit.start[0] + 1}:{edit.start[1]} {edit.old} -> {edit.new}"
-        for edit in suggest(situation, 20, 0.3)
-    ]
+    """Edits as text; repeated ones only when the default setting shows them, as they follow from any edit."""
+    least = Config().next_edits.min_confidence
+    found = suggest(situation, 20, 0.3)
+    return [shown(edit) for edit in found if edit.kind != "repeated" or edit.confidence >= least]
+
+
+def offers_of(kind, situation):
+    """The edits of one kind as text, in order."""
+    return [shown(edit) for edit in in_order(situation, kind(situation)) if edit.confidence >= 0.3]
+
+
+def shown(edit):
+    return f"{edit.path}:{edit.start[0] + 1}:{edit.start[1]} {edit.old} -> {edit.new}"

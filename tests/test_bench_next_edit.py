@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
+from dataclasses import fields, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from test_bench_typed import commit, git
 from weft.benchmarks.histories import FileEdit
 from weft.benchmarks.next_edit import __main__ as command
-from weft.benchmarks.next_edit import examples
+from weft.benchmarks.next_edit import examples, fit_uses
 from weft.benchmarks.next_edit.commits import (
     HISTORIES,
     MOST_HUNKS,
@@ -22,11 +24,21 @@ from weft.benchmarks.next_edit.commits import (
     steps_of,
 )
 from weft.benchmarks.next_edit.figures import figures_of
+from weft.benchmarks.next_edit.fitting import Rated, as_text, fitted
 from weft.benchmarks.next_edit.kinds import cause_of, kinds_of
 from weft.benchmarks.next_edit.offers import Offer, Texts
 from weft.benchmarks.next_edit.replay import Replayed, replay, row_of
-from weft.benchmarks.next_edit.suggesters import CoChangedSuggester, Moment, OccurrenceSuggester
+from weft.benchmarks.next_edit.suggesters import (
+    WITH_MODEL,
+    WITHOUT_MODEL,
+    CoChangedSuggester,
+    Moment,
+    OccurrenceSuggester,
+    config_with_models,
+)
 from weft.benchmarks.typed.commits import FOR_FITTING, FOR_REPORTING, TypedHistory
+from weft.server.next_edit.repeated_confidence import WEIGHTS
+from weft.server.next_edit.substituted import Features
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -347,3 +359,60 @@ def test_the_command_asks_a_workspace_over_the_tree_of_the_parent(
     assert measured["kinds"]["rename"]["n"] == 4
     assert measured["kinds"]["rename"]["exact@3"] >= 0.75
     assert measured["requests"]["other file@3"] == 1.0
+
+
+def test_models_are_those_of_the_user_and_are_measured_when_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr("weft.server.config.loading.user_config_file", lambda: tmp_path / "weft.toml")
+    text = '[next_edits]\nmodel = "any"\n[completion]\nenabled = false\n[[model]]\nbackend = "ollama"\nname = "zeta"\n'
+    (tmp_path / "weft.toml").write_text(text)
+    config = config_with_models()
+    assert (config.next_edits.model, [model.name for model in config.model]) == ("any", ["zeta"])
+    assert config.next_edits.max_seconds > 60 and config.completion.enabled
+    assert WITH_MODEL not in WITHOUT_MODEL
+
+
+def test_the_fitted_weights_give_the_shares_of_the_examples():
+    rows = [(1.0, 1.0, 1.0)] * 75 + [(1.0, 1.0, 0.0)] * 25 + [(1.0, 0.0, 1.0)] * 10 + [(1.0, 0.0, 0.0)] * 90
+    table = np.array(rows * 10)
+    found = fit_uses.fitted(table[:, :2], table[:, 2], np.ones(len(table)))
+    estimated = 1 / (1 + np.exp(-np.array([[1.0, 1.0], [1.0, 0.0]]) @ found))
+    assert estimated == pytest.approx([0.75, 0.10], abs=0.01)
+
+
+def test_the_report_of_the_fit_has_a_weight_for_each_feature():
+    n = len(fields(Features))
+    rows = [
+        fit_uses.Example(f"repository {number % 2}", f"{number}", (float(number % 3 == 0),) * n, number % 3 == 0)
+        for number in range(30)
+    ]
+    lines = fit_uses.report(rows).split("\n")
+    assert [line.split()[0] for line in lines[: n + 1]] == ["BIAS", *(field.name for field in fields(Features))]
+    assert "30 examples, 0.33 right" in lines
+
+
+def test_fitted_weights_follow_what_was_made_and_are_tested_on_other_repositories() -> None:
+    def offer(number: int, repo: str) -> Rated:
+        is_near = float(number % 2)
+        is_made = bool(number % 2) if number % 10 else not number % 2
+        return Rated({"constant": 1.0, "near": is_near}, is_made, repo, f"{repo} {number // 4}", str(number))
+
+    offers = [offer(number, repo) for repo in ("a", "b") for number in range(40)]
+    result = fitted(offers)
+    assert result.n == 80
+    assert result.weights["near"] > 2 > 0 > result.weights["constant"]
+    assert result.log_loss < 0.5
+    assert '"near": ' in as_text(result)
+
+
+@needs_git
+def test_the_command_fits_weights_of_repeated_edits(
+    clone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = "\n\n".join(f"def f{n}():\n    fetch(till, {n})\n    return {n}\n" for n in range(6))
+    commit(clone, {"a.py": calls})
+    commit(clone, {"a.py": calls.replace("fetch(till, ", "fetch(till.name, ").replace("till.name, 4", "till, 4")})
+    monkeypatch.setattr(command, "HISTORIES", (HISTORY, replace(HISTORY, name="somebody/shop")))
+    arguments = ["--clones", str(clone.parent.parent), "--work", str(tmp_path / "work"), "--weights"]
+    assert command.main(arguments) == 0
+    printed = capsys.readouterr().out
+    assert all(f'"{name}": ' in printed for name in WEIGHTS)

@@ -48,6 +48,9 @@ def check_scores(index: InvertedIndex, files: dict[str, str], query: str) -> Non
     others = np.setdiff1d(np.arange(index.n_ids), ids)
     assert not bm25[others].any() and not jaccard[others].any()
     asked = set(terms_of(query))
+    for term in asked:
+        having = [number for number, terms in zip(ids, documents, strict=True) if term in terms]
+        assert sorted(index.fragments_with(term)) == sorted(having)
     expected = [len(asked & set(terms)) / max(len(asked | set(terms)), 1) for terms in documents]
     assert np.allclose(jaccard[ids], expected, rtol=0, atol=1e-12)
     if any(documents):

@@ -228,6 +228,7 @@ def test_every_setting_of_a_model_reaches_it(tmp_path: Path) -> None:
         "fim_suffix": "<s>",
         "fim_middle": "<m>",
         "fim_suffix_first": True,
+        "next_edit": "sweep",
         "device": "cpu",
         "quantise": "int8",
         "threads": 2,

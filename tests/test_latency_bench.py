@@ -143,13 +143,14 @@ RESTING = replace(QUICK, think_s=0.25, think_at_line=0.0, spread=0.0)
 """Neovim asks when the cursor has rested for 0.2 s."""
 
 
-@pytest.mark.parametrize(("editor_kind", "profile"), [("vscode", QUICK), ("neovim", RESTING)])
+@pytest.mark.parametrize(("editor_kind", "profile"), [("vscode", QUICK), ("vscode+next", QUICK), ("neovim", RESTING)])
 def test_every_request_of_a_session_is_answered(replayed, editor_kind, profile):
     session = replayed(EDITS, editor_kind, profile=profile)
     assert session.finished and session.n_files == 3
     assert session.requests and not [request for request in session.requests if request.kind == "unanswered"]
     assert not [request.error for request in session.requests if request.error and request.kind != "superseded"]
-    assert (len(session.requests) > session.n_keys / 2) == (editor_kind == "vscode")
+    assert (len(session.requests) > session.n_keys / 2) == (editor_kind != "neovim")
+    assert bool(session.next_edits_ms) == (editor_kind == "vscode+next")
 
 
 def test_every_request_is_answered_when_the_model_dies_in_the_middle(replayed, model_process):

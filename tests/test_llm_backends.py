@@ -34,6 +34,7 @@ def test_opening_a_server_sends_no_request():
         (ModelConfig(backend="llama.cpp", url="http://localhost", fim="custom"), "`fim_prefix` and `fim_suffix`"),
         (ModelConfig(backend="openai"), "needs `url`"),
         (ModelConfig(backend="onnx", path="model", fim="suffix"), "is for servers, not for onnx"),
+        (ModelConfig(backend="openai", url="http://localhost", next_edit="swep"), "Did you mean sweep"),
     ],
 )
 def test_the_message_for_a_wrong_configuration_says_what_to_do(config: ModelConfig, says: str):

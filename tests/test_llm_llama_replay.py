@@ -27,6 +27,7 @@ from weft.llm.protocol import (
     ModelMissing,
     ModelUnreachable,
     PromptFragment,
+    PromptPart,
 )
 
 REQUEST = CompletionRequest(
@@ -504,3 +505,29 @@ def test_texts_that_were_not_used_for_long_are_forgotten(monkeypatch: pytest.Mon
     for text in ("aa", "bb", "aa", "ab", "aa", "bb"):
         tokens.encode([text], Cancel())
     assert [content[0] for content in asked] == ["aa", "bb", "ab", "bb"]
+
+
+@pytest.mark.parametrize("fim", ["", "chat", "none"])
+def test_a_whole_prompt_is_sent_as_it_is(replaying: Serve, fim: str):
+    llama = Llama(*QWEN, PAD, "<|im_start|>", chat_template="<|im_start|>")
+    parts = (
+        PromptPart("<|file_sep|>", special=True),
+        PromptPart("a <|file_sep|>\n"),
+        PromptPart("<|no|>", special=True),
+    )
+    model = open_at(replaying(llama.routes).url, fim=fim)
+    assert complete(model, replace(REQUEST, prompt=parts, single_line=False)) == "al()"
+    assert llama.shown(llama.asked[0]) == "⟨<|file_sep|>⟩a <|file_sep|>\n<|no|>"
+
+
+def test_a_whole_prompt_that_is_too_long_is_an_error_and_the_next_one_is_to_be_shorter(replaying: Serve):
+    llama = Llama(*QWEN, PAD)
+    said = "the request exceeds the available context size, try increasing it"
+    error = {"error": {"code": 400, "message": said, "type": "exceed_context_size_error"}}
+    server = replaying({**llama.routes, "POST /completion": lambda reply: reply.json(error, 400)})
+    model = open_at(server.url)
+    request = replace(REQUEST, prompt=(PromptPart("x = 1\n" * 100),), single_line=False)
+    with pytest.raises(ModelError, match="too long for coder"):
+        complete(model, request)
+    assert model.info.context_tokens == 2048
+    assert len([reply for reply in server.asked if reply.path == "/completion"]) == 1

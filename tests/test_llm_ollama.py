@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from weft.llm.protocol import (
     ModelMissing,
     ModelUnreachable,
     PromptFragment,
+    PromptPart,
 )
 
 REQUEST = CompletionRequest(
@@ -485,3 +487,13 @@ def test_an_answer_that_is_drawn_says_how(replaying: Replaying):
     options = server.asked_for("/api/chat")[0]["options"]
     names = ("temperature", "top_p", "repeat_penalty", "repeat_last_n")
     assert [options[name] for name in names] == [0.7, 0.9, 1.2, -1]
+
+
+@pytest.mark.parametrize("fim", ["", "suffix", "chat"])
+def test_a_whole_prompt_is_sent_as_it_is(replaying: Replaying, fim: str):
+    server = replaying(ollama())
+    parts = (PromptPart("<|file_sep|>", special=True), PromptPart("a <|file_sep|>\n"))
+    model = open_at(server.url, fim=fim)
+    assert text_of(model.stream(replace(REQUEST, prompt=parts, single_line=False), Cancel())) == "al()"
+    asked = server.asked[-1].body
+    assert (asked["prompt"], asked["raw"]) == ("<|file_sep|>a < |file_sep|>\n", True) and "suffix" not in asked

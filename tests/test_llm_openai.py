@@ -30,6 +30,7 @@ from weft.llm.protocol import (
     ModelMissing,
     ModelUnreachable,
     PromptFragment,
+    PromptPart,
 )
 
 REQUEST = CompletionRequest(
@@ -634,3 +635,12 @@ def test_llama_cpp_s_own_server_speaks_this_protocol_too(llama_serving: Callable
     # Neither is refused: the one is made shorter, the other needs no template of the model's own.
     list(model.stream(replace(REQUEST, prefix="x = [1, 2]\n" * 3000), Cancel()))
     list(model.chat(replace(QUESTION, max_new_tokens=4), Cancel()))
+
+
+@pytest.mark.parametrize("fim", ["", "suffix"])
+def test_a_whole_prompt_is_sent_as_it_is(replaying: Replaying, fim: str):
+    server = replaying(vllm())
+    parts = (PromptPart("<|file_sep|>", special=True), PromptPart("a <|file_sep|>\n"))
+    assert complete(server.url, replace(REQUEST, prompt=parts, single_line=False), fim=fim) == "al()"
+    asked = [reply.body for reply in server.asked if reply.path == "/v1/completions" and reply.body.get("stream")]
+    assert asked[-1]["prompt"] == "<|file_sep|>a < |file_sep|>\n" and "suffix" not in asked[-1]

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+
+import pytest
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 from pygls.protocol.json_rpc import JsonRPCResponseMessage
 
 FILES = """
@@ -124,3 +129,108 @@ def test_the_setting_turns_them_off(editing):
         assert not (await editor.request("weft/nextEdit", cursor(editor, "shop.py", 0, 10))).edits
 
     editing(FILES, story, options={"weft": {"next_edits": {"enabled": False}}})
+
+
+def test_diagnostics_come_with_a_request_and_a_wrong_one_is_an_error(editing):
+    async def story(editor):
+        await rename(editor)
+        here = cursor(editor, "shop.py", 0, 10)
+        line = {"start": {"line": 1, "character": 0}, "end": {"line": 1, "character": 4}}
+        diagnostic = {"range": line, "message": "odd", "severity": 2, "source": "linter", "code": 3}
+        answer = await editor.request(
+            "weft/nextEdit", {**here, "diagnostics": [diagnostic, {**diagnostic, "severity": 9}]}
+        )
+        assert len(answer.edits) == 3
+        with pytest.raises(JsonRpcException):
+            await editor.request("weft/nextEdit", {**here, "diagnostics": [{"message": "odd"}]})
+
+    editing(FILES, story)
+
+
+def sweep_server(replaying, answer):
+    """A server whose model replaces `1` by `2` in the window of Sweep's prompt, by `answer(reply, text)`."""
+
+    def complete(reply):
+        _, is_rewrite, rest = reply.body["prompt"].partition("current/shop.py\n")
+        if is_rewrite:
+            answer(reply, rest.partition("<|file_sep|>")[0].replace("total = 1", "total = 2"))
+        else:  # a completion, as the self-test asks for
+            say(reply, "x")
+
+    name = "sweep-next-edit-1.5b"
+    return replaying({"GET /v1/models": {"data": [{"id": name}]}, "POST /v1/completions": complete}), {
+        "model": [{"backend": "openai", "name": name}]
+    }
+
+
+def say(reply, text):
+    reply.events({"choices": [{"index": 0, "text": text}]}, "data: [DONE]")
+
+
+async def edit_a_value(editor, settings):
+    """An edit that makes no other one necessary, when the model can be asked."""
+    await editor.indexed()
+    while (await editor.request("weft/status")).models[0].state != "ready":
+        await asyncio.sleep(0.02)
+    editor.open("shop.py")
+    editor.insert("shop.py", 1, 11, "9 + ")
+
+
+SHOP = """
+    #- shop.py
+    def pay(amount):
+        return amount
+
+
+    total = 1
+    """
+
+
+def test_a_model_is_asked_where_there_is_nothing_else_but_never_for_code_actions(editing, replaying):
+    server, settings = sweep_server(replaying, say)
+    settings["model"][0]["url"] = server.url
+
+    async def story(editor):
+        await edit_a_value(editor, settings)
+        here = types.Range(types.Position(1, 15), types.Position(1, 15))
+        document = types.TextDocumentIdentifier(editor.uri("shop.py"))
+        params = types.CodeActionParams(document, here, types.CodeActionContext([]))
+        assert not await editor.within(editor.client.text_document_code_action_async(params))
+        assert not [reply for reply in server.asked if "current/shop.py" in str(reply.body)]
+        never = await editor.request("weft/nextEdit", {**cursor(editor, "shop.py", 1, 15), "rewrite": "never"})
+        assert not never.edits
+        with pytest.raises(JsonRpcException):
+            await editor.request("weft/nextEdit", {**cursor(editor, "shop.py", 1, 15), "rewrite": "always"})
+        assert not [reply for reply in server.asked if "current/shop.py" in str(reply.body)]
+        answer = await editor.request("weft/nextEdit", cursor(editor, "shop.py", 1, 15))
+        assert [(edit.kind, edit.group) for edit in answer.edits] == [("rewrite", "rewrite shop.py:1")]
+        assert spans(answer.edits) == [(4, 8, 9, "2")]
+        inline = await editor.request("textDocument/copilotInlineEdit", cursor(editor, "shop.py", 1, 15))
+        assert spans(inline.edits) == [(4, 8, 9, "2")]
+        assert len([reply for reply in server.asked if "current/shop.py" in str(reply.body)]) == 1
+
+    editing(SHOP, story, options={"weft": settings})
+
+
+def test_an_edit_ends_the_request_to_the_model(editing, replaying):
+    asked = threading.Event()
+
+    def wait(reply, text):
+        reply.start()
+        asked.set()
+        asked_until_cut.append(reply.was_cut())
+
+    asked_until_cut = []
+    server, settings = sweep_server(replaying, wait)
+    settings["model"][0]["url"] = server.url
+    settings["next_edits"] = {"max_seconds": 60}
+
+    async def story(editor):
+        await edit_a_value(editor, settings)
+        waiting = asyncio.ensure_future(editor.request("weft/nextEdit", cursor(editor, "shop.py", 1, 15)))
+        assert await asyncio.to_thread(asked.wait, 30)
+        editor.insert("shop.py", 1, 11, "8 + ")
+        assert not (await editor.within(waiting)).edits
+
+    editing(SHOP, story, options={"weft": settings})
+    assert asked_until_cut == [True]

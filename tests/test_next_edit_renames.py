@@ -82,3 +82,39 @@ SHOP = """
 )
 def test_the_uses_of_a_renamed_name(old, new, expected):
     assert offers(after(SHOP, "shop.py", (old, new))) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "old", "new", "expected"),
+    [
+        pytest.param(
+            "sum.go",
+            """
+            #- sum.go
+            package sum
+            func one(xs []int) []int {
+                found := make([]int, 3)
+                for i, x := range xs {
+                    found[i] = x
+                }
+                return found
+            }
+            func two(found int) int { return found }
+            """,
+            "found := make",
+            "sums := make",
+            ["sum.go:5:8 found -> sums", "sum.go:7:11 found -> sums"],
+            id="a short declaration",
+        ),
+        pytest.param(
+            "sum.py",
+            "#- sum.py\ndef one(xs):\n    for x in xs:\n        print(x)\ndef two(x):\n    print(x)\n",
+            "for x in",
+            "for each in",
+            ["sum.py:3:14 x -> each"],
+            id="the target of a loop",
+        ),
+    ],
+)
+def test_a_local_name_that_its_syntax_declares_without_a_keyword(path, text, old, new, expected):
+    assert offers(after(text, path, (old, new))) == expected

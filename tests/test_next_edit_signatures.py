@@ -78,3 +78,29 @@ SHOP = """
 )
 def test_calls_and_overrides_follow_changed_parameters(old, new, expected):
     assert offers(after(SHOP, "shop.py", (old, new))) == expected
+
+
+STUBBED = """
+    #- shop.py
+    class Till:
+        def pay(self, amount):
+            return amount
+    #- shop.pyi
+    class Till:
+        def pay(self, amount: int) -> int: ...
+    """
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "expected"),
+    [
+        pytest.param("shop.py", "amount):", "amount, tip=0):", ["shop.pyi:2:29  -> , tip=..."], id="a stub"),
+        pytest.param("shop.py", "amount):", "total):", ["shop.pyi:2:18 amount -> total"], id="another name in a stub"),
+        pytest.param(
+            "shop.pyi", "amount: int)", "amount: int, tip: int)", ["shop.py:2:24  -> , tip: int"], id="a module"
+        ),
+    ],
+)
+def test_stubs_follow_changed_parameters(path, old, new, expected):
+    found = [each for each in offers(after(STUBBED, path, (old, new))) if not each.startswith(f"{path}:")]
+    assert found == expected

@@ -194,6 +194,16 @@ def test_a_region_that_outgrows_a_hunk_begins_a_new_one() -> None:
     assert [len(hunk.after) for hunk in recent.hunks] == [2]
 
 
+def test_pasted_code_is_a_hunk_of_a_history_that_has_it() -> None:
+    long = "".join(f"line {n}\n" for n in range(2 * MAX_HUNK_LINES))
+    assert RecentEdits().with_edit("shop.py", "", long, 0.0).hunks == ()
+    pasted = RecentEdits(has_pasted=True).with_edit("shop.py", "", long, 0.0)
+    assert [len(hunk.after) for hunk in pasted.hunks] == [2 * MAX_HUNK_LINES]
+    assert pasted.with_edit("shop.py", long, "", 1.0).hunks == ()
+    rewritten = long.replace("line", "row")
+    assert RecentEdits(has_pasted=True).with_edit("shop.py", long, rewritten, 0.0).hunks == ()
+
+
 def test_hunks_are_forgotten_by_number_and_by_age() -> None:
     recent = RecentEdits()
     for number in range(MAX_HUNKS + 1):

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 from weft.llm import Cancel
-from weft.server.workspace.turns import Turns, waiting
+from weft.server.workspace.turns import Turns, let_others_first, waiting
 
 LONG_S = 30.0  # a test that waits so long has failed
 
@@ -100,3 +100,40 @@ def test_an_error_gives_the_turn_back(n):
         held = [stack.enter_context(turns.turn(f"{at}", Cancel(), 0.0)) for at in range(n)]
         assert all(held)
         assert not stack.enter_context(turns.turn("more", Cancel(), 0.0))
+
+
+def test_work_behind_turns_goes_on_when_there_are_none():
+    turns, steps = Turns(1), []
+    begun, may_go_on = threading.Event(), threading.Event()
+
+    def compute():
+        with turns.behind(Cancel()):
+            steps.append("first piece")
+            begun.set()
+            may_go_on.wait(LONG_S)
+            let_others_first()
+            steps.append("second piece")
+
+    thread = threading.Thread(target=compute)
+    thread.start()
+    begun.wait(LONG_S)
+    with turns.turn("a", Cancel(), LONG_S) as has_turn:  # at once
+        assert has_turn
+        may_go_on.set()
+        steps.append("completion")
+    thread.join(LONG_S)
+    assert steps == ["first piece", "completion", "second piece"]
+
+
+def test_work_behind_turns_waits_no_longer_when_it_is_cancelled_or_has_waited_long():
+    turns, cancel = Turns(1), Cancel()
+    cancel.cancel()
+    with turns.turn("a", Cancel(), LONG_S):
+        assert not turns.wait_until_idle(0.0)
+        with turns.behind(cancel):
+            let_others_first()
+        with turns.behind(Cancel()):  # a second at most
+            let_others_first()
+            let_others_first()
+    assert turns.wait_until_idle(0.0)
+    let_others_first()  # behind no turns

@@ -23,12 +23,17 @@ Figures = dict[str, Any]
 
 
 def figures_of(
-    session: Session, empty: Mapping[str, int], *, embedded: bool, works: Sequence[ModelRequest] = ()
+    session: Session,
+    empty: Mapping[str, int],
+    *,
+    embedded: bool,
+    works: Sequence[ModelRequest] = (),
+    processor_s: float | None = None,
 ) -> Figures:
     """The figures of one replay. Times in milliseconds; None where there was nothing to measure.
 
     `empty` is the server's count of reasons for empty answers. With `embedded` the model is part of the server, and so
-    is its time. `works` are the requests at a model of fixed speed.
+    is its time. `works` are the requests at a model of fixed speed. `processor_s` is the time of the server's process.
     """
     in_time = [request for request in session.requests if request.kind in KINDS]
     busy = _merged((work.begin_s, work.end_s) for work in works if not work.warm_up)
@@ -61,6 +66,8 @@ def figures_of(
         "after_last_key": _percentiles(
             1e3 * (request.replied_s - request.key_s) for request in with_text if request.replied_s
         ),
+        "next_edits": _percentiles(session.next_edits_ms),
+        "processor_s": processor_s,
         "steps": _steps(in_time),
         "typed": session.n_typed,
         "taken": session.n_accepted_characters,

@@ -36,8 +36,9 @@ NEOVIM_SENDS_AFTER_S = 0.15
 SETTLE_WITHIN_S = 30.0
 """The time limit of the last answers."""
 
-EditorKind = Literal["vscode", "neovim"]
-"""VS Code sends each change and a request at once, cancels the request before, and keeps ghost text while it is typed.
+EditorKind = Literal["vscode", "vscode+next", "neovim"]
+"""VS Code sends each change and a request at once, cancels the request before, and keeps ghost text while it is typed;
+with "+next" it also asks for next edits after each such request, and cancels the ones before.
 Neovim sends edits together, one request when the cursor rests, cancels nothing, and clears ghost text at each key."""
 
 
@@ -75,6 +76,7 @@ class Session:
     """The record of a replay."""
 
     requests: list[TracedRequest] = field(default_factory=list)
+    next_edits_ms: list[float] = field(default_factory=list)  # of the answers that no key overtook
     n_keys: int = 0
     n_typed: int = 0  # characters by key
     n_accepted_characters: int = 0  # characters by accepted completion
@@ -107,8 +109,10 @@ class Editor:
         self.session = Session()
         self._client = client
         self._folder = folder
-        self._editor_kind = editor_kind
+        self._is_vscode = editor_kind != "neovim"
+        self._asks_next_edits = editor_kind == "vscode+next"
         self._waiting: dict[int, TracedRequest] = {}
+        self._next_edits: tuple[int, float] | None = None  # the open request for next edits, and its time
         self._current: int | None = None  # the request whose answer is still wanted
         self._shown: _GhostText | None = None
         self._typist: Typist | None = None
@@ -174,7 +178,7 @@ class Editor:
         """As the editors do: the command of the item, or the notification of a partly accepted one."""
         if text == shown.text:
             self._client.request("workspace/executeCommand", shown.command)
-        elif self._editor_kind == "vscode":
+        elif self._is_vscode:
             about = {"id": shown.item_id, "acceptedLength": _units(text, "utf-16")}
             self._client.notify("weft/didPartiallyAccept", about)
 
@@ -185,7 +189,7 @@ class Editor:
             lines = TextLines(before)
             start, end = (self._position(lines, offset) for offset in (key.start, key.end))
             self._unsent.append({"range": {"start": start, "end": end}, "text": key.text})
-        if self._editor_kind == "vscode":
+        if self._is_vscode:
             if key.changes_text:
                 self._send_edits()
                 self._cancel()
@@ -198,7 +202,7 @@ class Editor:
     def _ghost_text_after(self, key: Key, cursor: int) -> _GhostText | None:
         """The ghost text after a key: VS Code keeps a completion whose beginning is typed or accepted."""
         shown, typist = self._shown, self._typist
-        if shown is None or typist is None or self._editor_kind != "vscode":
+        if shown is None or typist is None or not self._is_vscode:
             return None
         if key.kind not in ("type", "accept", "over"):
             return None
@@ -219,11 +223,17 @@ class Editor:
         self.session.requests.append(request)
         self._waiting[number] = request
         self._current = number
+        if self._asks_next_edits:
+            document = {"uri": self._uri, "version": self._versions[self._uri]}
+            self._next_edits = self._client.request("weft/nextEdit", {"textDocument": document, "position": position})
 
     def _cancel(self) -> None:
         """Drop the current request; VS Code cancels it."""
-        if self._current in self._waiting and self._editor_kind == "vscode":
+        if self._current in self._waiting and self._is_vscode:
             self._waiting[self._current].superseded_s = self._client.notify("$/cancelRequest", {"id": self._current})
+        if self._next_edits is not None:
+            self._client.notify("$/cancelRequest", {"id": self._next_edits[0]})
+            self._next_edits = None
         self._current = None
 
     def _supersede(self, uri: str) -> None:
@@ -268,8 +278,13 @@ class Editor:
     def _read_next(self, within_s: float) -> bool:
         """Read the next message; False when none arrives in time."""
         arrived = self._client.next_or_none(within_s)
-        if arrived is not None and "method" not in arrived.message and arrived.message["id"] in self._waiting:
-            self._read_reply(arrived)
+        if arrived is not None and "method" not in arrived.message:
+            number = arrived.message["id"]
+            if number in self._waiting:
+                self._read_reply(arrived)
+            elif self._next_edits is not None and number == self._next_edits[0]:
+                self.session.next_edits_ms.append(1e3 * (arrived.at_s - self._next_edits[1]))
+                self._next_edits = None
         return arrived is not None
 
     def _read_reply(self, arrived: Arrived) -> None:
@@ -297,7 +312,7 @@ class Editor:
         if before is not None and _rest(before, typist.cursor) == _rest(shown, typist.cursor):
             shown = replace(shown, since_s=before.since_s)
         self._shown = shown
-        if self._editor_kind == "vscode":
+        if self._is_vscode:
             self._client.notify("weft/didShow", {"id": shown.item_id})
 
     def _open(self, typist: Typist) -> None:
@@ -328,7 +343,7 @@ class Editor:
 
 def encodings_of(editor_kind: EditorKind) -> Sequence[str]:
     """Position encodings that the editor offers."""
-    return ("utf-16",) if editor_kind == "vscode" else ("utf-8", "utf-16", "utf-32")
+    return ("utf-16",) if editor_kind != "neovim" else ("utf-8", "utf-16", "utf-32")
 
 
 def _rest(shown: _GhostText, cursor: int) -> str:

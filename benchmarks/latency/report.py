@@ -31,6 +31,8 @@ COLUMNS: dict[str, Callable[[Figures], str]] = {
     "after last key p50": lambda row: _ms(row["after_last_key"], "p50"),
     "after last key p95": lambda row: _ms(row["after_last_key"], "p95"),
     "characters saved": lambda row: _percent(row["saved_share"]),
+    "next edits p50 / p95 ms": lambda row: _pair(row.get("next_edits")),
+    "processor s": lambda row: "-" if row.get("processor_s") is None else f"{row['processor_s']:.1f}",
 }
 
 TOKEN_COLUMNS: dict[str, Callable[[Figures], str]] = {
@@ -47,8 +49,8 @@ TOKEN_COLUMNS: dict[str, Callable[[Figures], str]] = {
 EXPLAINED = {
     "workspace": "Weft before the edits, alone, beside networkx, or beside four large packages; none of them contains "
     "the edits.",
-    "editor": "VS Code sends each change with a request and cancels its previous request; Neovim sends a request when "
-    "the cursor has rested for 200 ms.",
+    "editor": 'VS Code sends each change with a request and cancels its previous request; "+next" asks for next edits '
+    "with each request, too; Neovim sends a request when the cursor has rested for 200 ms.",
     "model": "`embedded` is the workspace model, the default without configuration; `fixed` is simulated, behind "
     "HTTP in a process of its own, with a fixed speed.",
     "sent, superseded, unanswered, errors": "All requests; requests overtaken by the next key; requests without an "
@@ -60,6 +62,8 @@ EXPLAINED = {
     "after last key": "From a key to the completion, including the editor's own wait.",
     "characters saved": "Accepted from completions, as a share of all characters. The simulated user accepts four of "
     "five correct completions that were visible for a quarter of a second.",
+    "next edits": "Times and number of the answers to `weft/nextEdit` that no key overtook.",
+    "processor s": "Processor time of the server while it was typed.",
 }
 """The columns whose names need an explanation."""
 

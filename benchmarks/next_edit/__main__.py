@@ -28,14 +28,16 @@ from ..typed.replay import Tree
 from . import examples
 from .commits import HISTORIES, Order, ReplayedCommit, is_edited_by_hand, replayed_commits
 from .figures import figures_of
+from .fitting import REPEATED, Rated, as_text, fitted, rated, repeated_edits
 from .kinds import KINDS, KNOWABLE
 from .replay import CommitRow, Replayed, replay, row_of
 from .report import by_repository, tables
-from .suggesters import SYSTEMS, Opening
+from .suggesters import SYSTEMS, WITH_MODEL, WITHOUT_MODEL, Opening, config_with_models
 
 N_COMMITS = 20
 OF_REPLAY = ("benchmarks/histories.py", "benchmarks/next_edit", "benchmarks/typed/commits.py", "codegraph", "languages")
 OF_WEFT = (*OF_REPLAY, "retrieval", "server")
+CODE_OF = {"weft": OF_WEFT, WITH_MODEL: (*OF_WEFT, "llm")}
 NOT_OF_ROWS = frozenset({"__main__.py", "figures.py", "report.py", "examples.py"})
 
 NOTES = """\
@@ -62,14 +64,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--max-commits", type=int, default=N_COMMITS, metavar="N", help=f"of each repository ({N_COMMITS})"
     )
     parser.add_argument("--order", choices=("forward", "reverse", "both"), default="forward", help="of the hunks")
-    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS), help="default: all")
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=WITHOUT_MODEL, help="default: without a model")
     parser.add_argument("--examples", type=int, metavar="N", help="only print N hunks that were not found")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KNOWABLE), help="of these examples")
     parser.add_argument("--wrong", type=int, metavar="N", help="only print N requests with wrong offers")
+    parser.add_argument("--weights", action="store_true", help="only print fitted weights of repeated edits")
     return run_command(parser, _measure, arguments)
 
 
 def _measure(options: argparse.Namespace) -> Report | int:
+    if options.weights:
+        offers = list(_rated(options))
+        print(as_text(fitted(offers)) if offers else "No change fits another place. Take more commits.")
+        return 0
     if options.examples or options.wrong:
         for text in islice(_examples(options), options.examples or options.wrong):
             print(f"{text}\n")
@@ -116,7 +123,9 @@ def _chosen(options: argparse.Namespace) -> list[TypedHistory]:
 
 def _rows(options: argparse.Namespace, history: TypedHistory, order: Order, system: str) -> Iterator[CommitRow]:
     """The rows of a history: cached ones, and those of commits that are replayed now. Raises NoClone, NoHistory."""
-    depends_on = code_digest(OF_WEFT if system == "weft" else OF_REPLAY, NOT_OF_ROWS), history, order
+    depends_on: tuple[object, ...] = (code_digest(CODE_OF.get(system, OF_REPLAY), NOT_OF_ROWS), history, order)
+    if system == WITH_MODEL:
+        depends_on += (config_with_models(),)
     folder = options.work / "next-edit-rows"
     cache = RowCache(folder, f"{history.folder_name}-{order}-{system.replace(' ', '-')}", depends_on, CommitRow)
     cached = {row.commit: row for row in cache.rows()}
@@ -143,12 +152,22 @@ def _replayed(
         is_source = partial(_is_source, extensions=history.extensions)
         files = {path: normalise(text) for path, text in files_at(repository, f"{commit.commit}^", is_source)}
         opening = Opening(repository, commit, tree, folder, options.work / "next-edit-cache", files)
-        with SYSTEMS[system](opening) as suggester:
+        with (repeated_edits if system == REPEATED else SYSTEMS[system])(opening) as suggester:
             yield commit, replay(commit, order, suggester, files.get)
 
 
 def _is_source(path: str, extensions: tuple[str, ...]) -> bool:
     return is_edited_by_hand(path, "", extensions)
+
+
+def _rated(options: argparse.Namespace) -> Iterator[Rated]:
+    """Repeated edits at every request of the commits, whatever their confidence, with their features."""
+    order: Order = "forward" if options.order == "both" else options.order
+    for history in _chosen(options):
+        for commit, replayed in _replayed(options, history, order, REPEATED):
+            for asked in () if replayed is None else replayed.asked:
+                yield from rated(history.name, commit.commit, asked)
+        say(f"{history.name}: {REPEATED}, {order}")
 
 
 def _examples(options: argparse.Namespace) -> Iterator[str]:

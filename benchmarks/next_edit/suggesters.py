@@ -3,6 +3,7 @@
 Owns the baselines and the form in which all are asked. Knows no score.
 
 - **weft**: `Workspace.next_edits` over the tree of the parent commit, with the edits in unsaved buffers.
+- **weft with a model**: the same with the models of the user's configuration. Not compared by default.
 - **next occurrence**: the next three occurrences of the last edited name, as a jump to it offers them: first down the
   file from the cursor, then from its top, then in the other source files by path. The last edited name is the one that
   the hunk substitutes, which is replaced at the occurrence; else the last name in its new tokens, and the occurrence is
@@ -16,16 +17,17 @@ from __future__ import annotations
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
-from ...server.config import Config
+from ...server.config import Config, load_config
 from ...server.next_edit import NextEdit
+from ...server.next_edit.values import Situation
 from ...server.workspace.workspace import Workspace
 from ..typed.replay import Tree
 from .commits import ReplayedCommit, Step
@@ -40,6 +42,9 @@ LIMIT = 20
 
 N_JUMPS = 3
 """Offers of a baseline: those that the figures read."""
+
+MODEL_SECONDS = 120.0
+"""Time limit of one answer of a model: its quality is measured, not this machine."""
 
 N_COMMITS_BEFORE = 2000
 """Commits that are read for co-changed files."""
@@ -103,6 +108,10 @@ class WeftSuggester:
             for each in found
         ]
 
+    def situation(self, moment: Moment) -> Situation | None:
+        path = self._folder / moment.step.path
+        return self._workspace.next_edits_of.situation(path, moment.line, moment.character)
+
 
 class OccurrenceSuggester:
     """The next occurrences of the last edited name."""
@@ -154,10 +163,24 @@ class CoChangedSuggester:
         return [Offer("co-changed", path) for path, _ in ranked[:N_JUMPS]]
 
 
+def weft(opening: Opening) -> AbstractContextManager[WeftSuggester]:
+    return _weft(opening, Config())
+
+
+def weft_with_a_model(opening: Opening) -> AbstractContextManager[Suggester]:
+    return _weft(opening, config_with_models())
+
+
+def config_with_models() -> Config:
+    """The defaults with the user's models and settings of next edits, and time for each answer."""
+    user, _ = load_config()
+    return Config(model=user.model, next_edits=replace(user.next_edits, max_seconds=MODEL_SECONDS))
+
+
 @contextmanager
-def weft(opening: Opening) -> Iterator[Suggester]:
+def _weft(opening: Opening, config: Config) -> Iterator[WeftSuggester]:
     opening.tree.go_to(f"{opening.commit.commit}^")
-    config = replace(Config(), cache_dir=str(opening.cache_dir))
+    config = replace(config, cache_dir=str(opening.cache_dir))
     with closing(Workspace([opening.folder], config)) as workspace:
         workspace.index()
         yield WeftSuggester(workspace, opening.folder)
@@ -174,8 +197,18 @@ def co_changed(opening: Opening) -> Iterator[Suggester]:
     yield CoChangedSuggester([paths & opening.files.keys() for paths in changes])
 
 
-SYSTEMS = {"weft": weft, "next occurrence": next_occurrence, "co-changed files": co_changed}
-"""What is compared, by name."""
+WITH_MODEL = "weft with a model"
+
+SYSTEMS: Mapping[str, Callable[[Opening], AbstractContextManager[Suggester]]] = {
+    "weft": weft,
+    "next occurrence": next_occurrence,
+    "co-changed files": co_changed,
+    WITH_MODEL: weft_with_a_model,
+}
+"""What can be compared, by name."""
+
+WITHOUT_MODEL = [name for name in SYSTEMS if name != WITH_MODEL]
+"""What is compared by default."""
 
 
 def _kind(edit: NextEdit) -> str:

@@ -16,7 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -62,12 +63,13 @@ class Recording:
     """The frames so far: each with its rows, and the seconds that it is shown."""
 
     tmux: list[str]
+    n_rows: int = ROWS
     frames: list[tuple[list[str], float]] = field(default_factory=list)
 
     def screen(self) -> list[str]:
         """The rows of the terminal with their escape sequences, the cursor drawn as a reversed character."""
         done = subprocess.run([*self.tmux, "capture-pane", "-e", "-p"], capture_output=True, text=True, check=True)
-        return (done.stdout.split("\n") + [""] * ROWS)[:ROWS]
+        return (done.stdout.split("\n") + [""] * self.n_rows)[: self.n_rows]
 
     def keep(self, seconds: float) -> None:
         """Adds the screen as a frame; the same screen again is shown longer."""
@@ -107,10 +109,18 @@ def record(work: Path) -> list[tuple[list[str], float]]:
     for name, text in PROJECT.items():
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         (project / name).write_text(text.removesuffix(TYPED[0] + "\n"), "utf-8")
+    with terminal(work, project, INIT, FILE) as recording:
+        session(recording)
+    return recording.frames
+
+
+@contextmanager
+def terminal(work: Path, project: Path, settings: str, file: str, n_rows: int = ROWS) -> Iterator[Recording]:
+    """A Neovim in tmux on a project, which becomes a repository. `settings` is the text of its init.lua."""
     subprocess.run(["git", "init", "--quiet", str(project)], check=True)
     init = work / "init.lua"
     plugin, python = json.dumps(str(ROOT / "editors" / "neovim")), json.dumps(sys.executable)
-    init.write_text(INIT.format(plugin=plugin, python=python), "utf-8")
+    init.write_text(settings.format(plugin=plugin, python=python), "utf-8")
     # Not tmux' own variable: the session would be taken for one inside another.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TMUX")}
     environment |= {
@@ -120,18 +130,16 @@ def record(work: Path) -> list[tuple[list[str], float]]:
         "TERM": "xterm-256color",
     }
     tmux = ["tmux", "-L", f"weft-{os.getpid()}", "-f", "/dev/null"]
-    size = ["-x", str(COLUMNS), "-y", str(ROWS)]
-    command = f"{neovim()} -u {init} {FILE}"
+    size = ["-x", str(COLUMNS), "-y", str(n_rows)]
+    command = f"{neovim()} -u {init} {file}"
     subprocess.run([*tmux, "new-session", "-d", *size, "-c", str(project), command], env=environment, check=True)
     subprocess.run([*tmux, "set", "-g", "default-terminal", "tmux-256color"], env=environment, check=True)
     subprocess.run([*tmux, "set", "-g", "status", "off"], env=environment, check=True)
     subprocess.run([*tmux, "resize-window", *size], env=environment, check=True)
-    recording = Recording(tmux)
     try:
-        session(recording)
+        yield Recording(tmux, n_rows)
     finally:
         subprocess.run([*tmux, "kill-server"], env=environment, check=False)
-    return recording.frames
 
 
 def session(recording: Recording) -> None:
@@ -224,7 +232,7 @@ def keyframes(name: str, span: tuple[float, float], total: float) -> str:
     return (f"g.{name} {{ visibility: visible }}\n" if last else "") + f"g{rule}" + frames + still
 
 
-def draw_row(row: int, content: str) -> str:
+def draw_row(row: int, content: str, foreground: str = FOREGROUND, background: str = BACKGROUND) -> str:
     """The colours and the letters of one row of the terminal."""
     text = Text.from_ansi(content)
     y = MARGIN + row * HEIGHT
@@ -232,11 +240,11 @@ def draw_row(row: int, content: str) -> str:
     console = Console(width=COLUMNS, force_terminal=True, color_system="truecolor")
     for segment in text.render(console):
         letters, style = segment.text.rstrip("\n"), segment.style or Style()
-        ink, paper = colour(style, "color", FOREGROUND), colour(style, "bgcolor", "")
+        ink, paper = colour(style, "color", foreground), colour(style, "bgcolor", "")
         if style.reverse:
-            ink, paper = paper or BACKGROUND, ink
+            ink, paper = paper or background, ink
         x = MARGIN + column * WIDTH
-        if paper and paper != BACKGROUND:
+        if paper and paper != background:
             parts.append(
                 f'<rect x="{x:.1f}" y="{y}" width="{len(letters) * WIDTH:.1f}" height="{HEIGHT}" fill="{paper}"/>'
             )
@@ -244,9 +252,11 @@ def draw_row(row: int, content: str) -> str:
             how = "".join(
                 f' {attribute}="{value}"'
                 for attribute, value, applies in (
-                    ("fill", ink, ink != FOREGROUND),
+                    ("fill", ink, ink != foreground),
                     ("font-weight", "bold", style.bold),
                     ("font-style", "italic", style.italic),
+                    ("text-decoration", "line-through", style.strike),
+                    ("text-decoration", "underline", style.underline),
                 )
                 if applies
             )

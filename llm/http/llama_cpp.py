@@ -27,6 +27,7 @@ from ..protocol import (
     ModelInfo,
     ModelMissing,
     Piece,
+    PromptPart,
     TimeLimit,
 )
 from .endpoint import ErrorResponse
@@ -103,7 +104,7 @@ class LlamaCppServer(HttpModel):
     def _completion_request(
         self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel
     ) -> PostRequest:
-        if self._uses_suffix:
+        if self._uses_suffix and not request.prompt:
             return self._infill(request, previous, context_tokens, cancel)
         prompt, tokens = self._prompt(request, previous, context_tokens, cancel)
         return PostRequest("/completion", {"prompt": tokens, **_options(request)}, prompt.fragments)
@@ -213,9 +214,12 @@ class LlamaCppServer(HttpModel):
         return prompt, tokens
 
     def _numbers(self, prompt: Prompt, cancel: Cancel) -> list[int]:
-        plain = iter(self._tokens.encode([part.text for part in prompt.parts if not part.special], cancel))
-        parts = [(self._special[part.text],) if part.special else next(plain) for part in prompt.parts]
+        plain = iter(self._tokens.encode([part.text for part in prompt.parts if not self._is_token(part)], cancel))
+        parts = [(self._special[part.text],) if self._is_token(part) else next(plain) for part in prompt.parts]
         return [*self._start, *(token for part in parts for token in part)]
+
+    def _is_token(self, part: PromptPart) -> bool:
+        return part.special and part.text in self._special
 
     def _infill(
         self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel

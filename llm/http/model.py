@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -32,11 +33,10 @@ from ..protocol import (
     Speed,
 )
 from ..streaming import LastPrompts, cut_stream
-from ..text import normalise_line_breaks
+from ..text import estimated_tokens, normalise_line_breaks
 from ..throughput import ThroughputMeter
 from .endpoint import ContextOverflow, Endpoint
 
-BYTES_PER_TOKEN = 2.5  # tokenizers for code have 3 to 4; an overestimate of tokens is safer than an underestimate
 # Average over an output. Prose and code have 3 to 5; a longer output exceeds `max_new_tokens`.
 MAX_CHARACTERS_PER_TOKEN = 16
 MAX_TOKEN_CHARACTERS = 256
@@ -59,6 +59,7 @@ class PostRequest:
     body: Mapping[str, object]
     fragments: Fragments = ()
     max_new_tokens: int = 1  # enforced on the stream, since a server may ignore the limit in `body`
+    is_whole: bool = False  # its prompt came with the request and can't be shortened here
 
 
 class HttpModel(ABC):
@@ -131,7 +132,7 @@ class HttpModel(ABC):
             if post is not None:
                 self._last_prompts.remember(request.path, post.fragments)
                 for event in self._endpoint.events(post.path, post.body, cancel, max_bytes=OVERHEAD_BYTES):
-                    self._parse_infilling(event)
+                    self._parse_infilling(request, event)
         except (ModelCancelled, ContextOverflow):
             pass  # `stream` shortens a prompt that is too long
         except ModelUnreachable:
@@ -139,22 +140,22 @@ class HttpModel(ABC):
             raise
 
     def count_tokens(self, text: str) -> int:
-        return int(-(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN))
+        return estimated_tokens(text)
 
     def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
         def build() -> PostRequest:
             post = self._infilling_request(request, cancel)
             self._last_prompts.remember(request.path, post.fragments)
-            return post
+            return replace(post, is_whole=bool(request.prompt))
 
         def cut(pieces: Iterator[Piece]) -> Iterator[Piece]:
-            if self._infills_by_chat:
+            if self._is_chat(request):
                 return within_limit(extract_infill(pieces, request), request.max_new_tokens)
             special = self._fim.all if self._fim else ()
             # One piece more than requested: the last event has no text, but the timings.
             return cut_stream(islice(pieces, request.max_new_tokens + 1), request, special)
 
-        yield from self._stream(build, self._parse_infilling, cut, cancel)
+        yield from self._stream(build, partial(self._parse_infilling, request), cut, cancel)
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
         def build() -> PostRequest:
@@ -240,7 +241,7 @@ class HttpModel(ABC):
     def _infilling_request(self, request: CompletionRequest, cancel: Cancel) -> PostRequest:
         """The request for a completion, in the model's FIM format or as infilling by chat."""
         context_tokens, previous = self._completion_context(), self._last_prompts.previous_fragments(request)
-        if not self._infills_by_chat:
+        if not self._is_chat(request):
             post = self._completion_request(request, previous, context_tokens, cancel)
             return replace(post, max_new_tokens=request.max_new_tokens)
         infill = self._build_with_counts(
@@ -249,8 +250,12 @@ class HttpModel(ABC):
         post = self._chat_request(infill.chat)
         return replace(post, fragments=infill.fragments, max_new_tokens=infill.chat.max_new_tokens)
 
-    def _parse_infilling(self, event: dict[str, Any]) -> Piece | None:
-        return self._parse_chat_event(event) if self._infills_by_chat else self._parse_event(event)
+    def _is_chat(self, request: CompletionRequest) -> bool:
+        """Whether a request is infilling by chat; a whole prompt is sent as it is."""
+        return self._infills_by_chat and not request.prompt
+
+    def _parse_infilling(self, request: CompletionRequest, event: dict[str, Any]) -> Piece | None:
+        return self._parse_chat_event(event) if self._is_chat(request) else self._parse_event(event)
 
     def _stream(
         self,
@@ -279,6 +284,8 @@ class HttpModel(ABC):
                     if has_text or self._max_context() // 2 < MIN_OVERFLOW_TOKENS:
                         raise
                     self._overflow_tokens = self._max_context()
+                    if post.is_whole:
+                        raise ModelError(f"The prompt is too long for {self._info.name}. Shorten it.") from None
         except ModelCancelled:
             return
         except ModelUnreachable:
@@ -349,8 +356,10 @@ def plain_text(prompt: Prompt, fim: FimTokens | None) -> str:
     In code a space splits such a text, so that a file about FIM tokens does not end the prompt early.
     """
 
+    tokens = dict.fromkeys([*(fim.all if fim else ()), *(part.text for part in prompt.parts if part.special)])
+
     def plain(text: str) -> str:
-        for token in fim.all if fim else ():
+        for token in tokens:
             letters = token.strip()
             if letters in text:
                 text = text.replace(letters, f"{letters[0]} {letters[1:]}")

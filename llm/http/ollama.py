@@ -87,7 +87,7 @@ class OllamaModel(HttpModel):
     ) -> PostRequest:
         body = self._body(request.max_new_tokens, (*stop_texts(request), *self._stops))
         suffix = ""
-        if self._uses_suffix:
+        if self._uses_suffix and not request.prompt:
             suffix, context_tokens = self._split_suffix(request, context_tokens)
         prompt = build_prompt(request, self._fim, self.count_tokens, context_tokens, previous)
         body["prompt"] = plain_text(prompt, self._fim)

@@ -112,11 +112,12 @@ class OpenAIModel(HttpModel):
             "stop": stop_texts(request)[:MAX_STOPS],
             **self._options,
         }
-        if self._suffix_path:
+        suffix_path = "" if request.prompt else self._suffix_path
+        if suffix_path:
             body["suffix"], context_tokens = self._split_suffix(request, context_tokens)
         prompt = build_prompt(request, self._fim, self.count_tokens, context_tokens, previous)
         body["prompt"] = plain_text(prompt, self._fim)
-        return PostRequest(self._suffix_path or COMPLETIONS, body, prompt.fragments)
+        return PostRequest(suffix_path or COMPLETIONS, body, prompt.fragments)
 
     def _prefill_request(self, post: PostRequest) -> PostRequest | None:
         """One token, since servers reject 0; None where the server may have no prefix cache."""

@@ -56,6 +56,9 @@ class InfillingChatModel(ModelWrapper):
             pass
 
     def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
+        if request.prompt:
+            yield from self._model.stream(request, cancel)
+            return
         yield from infill_by_chat(self._model.chat, self._infilling_chat(request), request, cancel)
 
     def _infilling_chat(self, request: CompletionRequest) -> InfillingChat:

@@ -22,7 +22,7 @@ from ...errors import ModelError
 from ..prompting.conversation import fit_messages
 from ..prompting.formats import FimTokens
 from ..prompting.infilling_chat import PREFIX_ONLY
-from ..prompting.prompts import Prompt, PromptPart, build_prompt
+from ..prompting.prompts import Prompt, build_prompt
 from ..protocol import (
     Cancel,
     ChatRequest,
@@ -32,6 +32,7 @@ from ..protocol import (
     ModelInfo,
     ModelMissing,
     Piece,
+    PromptPart,
     Speed,
 )
 from ..streaming import LastPrompts, cut_stream
@@ -415,6 +416,10 @@ class LocalModel:
             excess = len(tokens) + request.max_new_tokens - context_tokens
             if excess <= 0:
                 break
+            if request.prompt:
+                raise ModelError(
+                    f"The prompt has {len(tokens)} tokens, more than {self._name} has room for. Shorten it."
+                )
             # A text counted line by line may have a few tokens fewer than as a whole.
             if budget <= 0:
                 raise ModelError(
@@ -423,13 +428,13 @@ class LocalModel:
                 )
             budget -= excess
         self._last_prompts.remember(request.path, prompt.fragments)
-        at = _prefix_at(prompt, self._fim)
+        at = len(parts) - 1 if request.prompt else _prefix_at(prompt, self._fim)
         not_shown = [fragment.text for fragment in request.fragments if fragment not in prompt.fragments]
         texts = [normalise_line_breaks(text) for text in not_shown]
         return _PromptTokens(
             tokens=tokens,
             n_new=request.max_new_tokens,
-            is_healed=self._fim is None and bool(request.prefix) and len(tokens) > 1,
+            is_healed=self._fim is None and not request.prompt and bool(request.prefix) and len(tokens) > 1,
             sources=(*map(self._encode, texts), *parts[:at], *parts[at + 1 :]),
             history=parts[at],
             texts=(*texts, *(part.text for i, part in enumerate(prompt.parts) if i != at)),
@@ -438,7 +443,8 @@ class LocalModel:
         )
 
     def _tokens_of(self, part: PromptPart) -> Sequence[int]:
-        return (self._special[part.text],) if part.special else self._encode(part.text)
+        token = self.tokenizer.special(part.text) if part.special else None
+        return self._encode(part.text) if token is None else (token,)
 
     def _tokenise_chat(
         self, request: ChatRequest, chat_tokens: Callable[[Sequence[Message]], list[int]], context_tokens: int

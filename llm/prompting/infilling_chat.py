@@ -56,7 +56,7 @@ def build_infilling_chat(
     max_new_tokens = request.max_new_tokens + FENCE_TOKENS
     frame = _user_message(request, FittedRequest((), [], "", ""))
     budget = max(0, context_tokens - max_new_tokens - count_tokens(_INSTRUCTION) - count_tokens(frame))
-    fitted = fit_request(request, count_tokens, budget, _fragment, previous)
+    fitted = fit_request(request, count_tokens, budget, other_file, previous)
     messages = (Message("system", _INSTRUCTION), Message("user", _user_message(request, fitted)))
     return InfillingChat(ChatRequest(messages, max_new_tokens), fitted.fragments)
 
@@ -106,7 +106,8 @@ def _user_message(request: CompletionRequest, fitted: FittedRequest) -> str:
     )
 
 
-def _fragment(fragment: PromptFragment) -> str:
+def other_file(fragment: PromptFragment) -> str:
+    """A fragment as a file of its own in a message."""
     text = normalise_line_breaks(fragment.text).removesuffix("\n")
     return f'<other_file path="{fragment.paths[0]}">\n{text}\n</other_file>\n'
 

@@ -17,7 +17,7 @@ from functools import partial
 from itertools import takewhile
 
 from ...languages import language_named
-from ..protocol import CompletionRequest, PromptFragment
+from ..protocol import CompletionRequest, PromptFragment, PromptPart
 from ..text import normalise_line_breaks
 from .formats import FimTokens
 
@@ -29,14 +29,6 @@ CUT_STEP_LINES = 16
 # Tokens of one text. Prompts are counted in parts, mostly lines, whose counts can be cached. Joined parts never had
 # more tokens than separate ones: in 40,000 pieces of code and noise, with SentencePiece and with BPE of four patterns.
 CountTokens = Callable[[str], int]
-
-
-@dataclass(frozen=True, slots=True)
-class PromptPart:
-    """Text, or one special token, which is encoded by number: its spelling in code is plain text."""
-
-    text: str
-    special: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +55,10 @@ def build_prompt(
 
     Without `fim` the suffix is omitted and fragments are comments (RepoCoder, papers' spec 1.7 and 2.3). With
     repository-level tokens fragments are files of their own; with other FIM tokens they are comments at the start of
-    the prefix. `previous` are the fragments of the last prompt, in its order.
+    the prefix. `previous` are the fragments of the last prompt, in its order. A request with a prompt keeps it.
     """
+    if request.prompt:
+        return Prompt(request.prompt)
     budget = max(0, context_tokens - request.max_new_tokens - _frame_tokens(request, fim, count_tokens))
     as_files = fim is not None and fim.repository_level
     write_block = file_block if as_files else partial(comment_block, language=request.language)

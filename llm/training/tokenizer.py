@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..prompting.formats import FIM_FORMATS
-from ..prompting.prompts import PromptPart
+from ..protocol import PromptPart
 
 FORMAT = FIM_FORMATS["qwen"]
 END = "<|endoftext|>"

@@ -311,7 +311,7 @@ class CompletionService:
         arrived_s = time.monotonic()
         if not refusal:
             path = Path(cursor.path)
-            self._buffers.wait_for_pending(but=path, session=cursor.session or None)
+            self._buffers.wait_for_pending((path,), session=cursor.session or None)
             cursor = self._buffers.located(cursor, facts)
             if not cancel.cancelled:
                 self._last_requested[path] = (cursor.line, cursor.character)

@@ -16,7 +16,7 @@ from enum import IntEnum
 from typing import Any, TypeVar, get_type_hints
 
 from ...codegraph import Weights
-from ...llm.backends import BACKENDS, FIM_WORDS, ModelConfig
+from ...llm.backends import BACKENDS, FIM_WORDS, NEXT_EDIT_WORDS, ModelConfig
 from ...memory.embedding import KINDS as EMBEDDER_KINDS
 from ...retrieval import RetrievalOptions
 
@@ -270,6 +270,18 @@ class NextEditOptions:
         low=0,
         high=1,
     )
+    model: str = _setting(
+        "auto",
+        "Which models rewrite the code around the cursor where no other next edit is known. `auto`: those that were "
+        "made for it, such as Zeta and Sweep Next-Edit. `any`: also chat models, which are asked after every pause. "
+        "`off`: none.",
+        choices=("auto", "any", "off"),
+        origin=Origin.EDITOR,
+    )
+    region_lines: int = _setting(21, "Number of lines around the cursor that a model rewrites.", low=1, high=200)
+    max_seconds: float = _setting(
+        5.0, "Time limit of a rewrite. An answer that is not complete by then is not used.", low=0.1, high=600
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,6 +485,11 @@ _MODEL = {
     "fim_middle": Description("With `custom`: the token after both; empty if the model has none."),
     "fim_suffix_first": Description(
         "With `custom`: whether the code after the cursor comes first. Implied by an empty `fim_middle`."
+    ),
+    "next_edit": Description(
+        "Prompt of the model for next edits. Empty: known from the name of a next-edit model. `chat`: an instruction "
+        "for any chat model. `none`: the model is not asked for next edits.",
+        choices=("", *NEXT_EDIT_WORDS),
     ),
     "device": Description(
         "`transformers`: device. `auto`: the fastest one available.", choices=("auto", "cpu", "cuda", "mps")

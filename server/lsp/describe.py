@@ -110,7 +110,7 @@ def _sections() -> Iterator[tuple[str, Mapping[str, Mapping[str, Any]]]]:
         tables.setdefault(head if dot else "", {})[key] = each
     without = tables.pop("")
     for name, properties in (*tables.items(), ("models, files and log", without)):
-        yield name.capitalize(), properties
+        yield name.replace("_", " ").capitalize(), properties
 
 
 def _setting(each: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -157,6 +157,15 @@ class ExplainParams:
 
 
 @attrs.define
+class DiagnosticParams:
+    """The fields of an LSP `Diagnostic` that are read."""
+
+    range: Annotated[types.Range, "Its place in the document."]
+    message: Annotated[str, "What it says."]
+    severity: Annotated[int | None, "1: error, 2: warning, 3: information, 4: hint; null: error."] = None
+
+
+@attrs.define
 class NextEditParams:
     """A cursor in a version of an open document. For an older version the answer has no edits."""
 
@@ -165,6 +174,14 @@ class NextEditParams:
     limit: Annotated[int, "Maximum number of edits, 1 to 1,000."] = attrs.field(
         default=20, validator=[attrs.validators.ge(1), attrs.validators.le(1_000)]
     )
+    diagnostics: Annotated[
+        list[DiagnosticParams] | None, "What other servers say of the document, for a model that rewrites its lines."
+    ] = None
+    rewrite: Annotated[
+        Literal["ifEmpty", "ifNoneHere", "never"],
+        "Where a model may be asked, which takes time: where the answer would be empty, also where it would have no "
+        "edit of this document, or nowhere.",
+    ] = "ifEmpty"
 
 
 @attrs.define

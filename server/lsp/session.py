@@ -263,6 +263,21 @@ class Session:
             self._server.on_loop(self._show_busy)
         return None
 
+    async def run_behind(self, kind: str, document: Document, call: Callable[[Workspace, Cancel], T]) -> T | None:
+        """As `run_latest`, for a call that computes behind those calls: no completion waits for it.
+
+        `call` computes in pieces, with `let_others_first` between them.
+        """
+        key = (kind, document_key(document.uri))
+        if key in self._running:
+            self._running[key].supersede()
+        return await self._run(key, self._requests, partial(self._behind, call))
+
+    def _behind(self, call: Callable[[Workspace, Cancel], T], workspace: Workspace, cancel: Cancel) -> T | None:
+        turns, later = self._workspaces.turns, self._workspaces.later_turns
+        with later.turn(self._name, cancel, TURN_WITHIN_S) as has_turn, turns.behind(cancel):
+            return call(workspace, cancel) if has_turn and not cancel.cancelled else None
+
     @property
     def _name(self) -> str:
         """The session's name among those that take turns."""

@@ -139,6 +139,26 @@ class ModelChain:
             except ModelError as error:
                 self._went_down(entry, error)
 
+    def for_next_edits(self, may_fit: Callable[[ModelConfig], bool], cancel: Cancel) -> Iterator[tuple[CodeModel, str]]:
+        """Models that can be asked for next edits now, in order, each with its setting `next_edit`.
+
+        These include models that failed the self-test of completions. Others than those that may fit are not opened.
+        With `attend` none is, and nothing is sent to a model here.
+        """
+        for entry in self._entries:
+            if entry.state == "down" or (entry.state == "opening" and self._thread is not None):
+                continue
+            if entry.config is not None and not may_fit(entry.config):
+                continue
+            try:
+                model = self._opened(entry)
+                if self._thread is None:
+                    model.prepare(cancel)  # else the name of a server's model is unknown
+            except ModelError as error:
+                self._went_down(entry, error)
+            else:
+                yield model, "" if entry.config is None else entry.config.next_edit
+
     def failed(self, model: CodeModel, error: ModelError) -> None:
         """A request to `model` failed."""
         if (entry := self._entry_of(model)) is not None:

@@ -88,7 +88,8 @@ def _split(line: str, clean: str, column: int) -> tuple[str, str]:
 def _redacted(request: CompletionRequest) -> CompletionRequest:
     prefix, suffix = redact_around(request.prefix, request.suffix)
     fragments = tuple(replace(fragment, text=redact(fragment.text)) for fragment in request.fragments)
-    return replace(request, prefix=prefix, suffix=suffix, fragments=fragments)
+    prompt = tuple(part if part.special else replace(part, text=redact(part.text)) for part in request.prompt)
+    return replace(request, prefix=prefix, suffix=suffix, fragments=fragments, prompt=prompt)
 
 
 def _up_to_marker(pieces: Iterator[Piece]) -> Iterator[Piece]:

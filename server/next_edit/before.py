@@ -1,24 +1,31 @@
-"""The repository as it was before the recent edits: its graph, its texts, and where their lines are now.
+"""The repository as it was before the recent edits, and as it is now: its graph, its texts, and where lines are now.
 
-Owns this view. A use of a renamed or changed thing is found where names still have their old meaning.
+Owns both views. A use of a renamed or changed thing is found where names still have their old meaning. The index may
+have edited files as of any earlier time: these are on top of it.
 """
 
 from __future__ import annotations
 
-from collections import ChainMap
+import operator
+from collections import ChainMap, Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 from weakref import WeakKeyDictionary
 
+from ...codegraph.file_graph import Definition, FileGraph
 from ...codegraph.graph import CodeGraph
 from ...codegraph.resolver import global_name_key
+from ...retrieval import RepositoryIndex
 from ..symbols.occurrences import Occurrence, Occurrences, files_with, is_parsed
 from ..symbols.symbol import Symbol
-from ..workspace.text import TextLines
 from .edited_files import LineMap
 from .nearness import by_nearness
-from .parsed import Parsed, parsed
+from .parsed import Parsed, parsed, version_of
 from .values import EditedFile, Situation
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 MAX_FILES = 60
 """The most files that are read for one symbol, nearest first."""
@@ -26,11 +33,15 @@ MAX_FILES = 60
 
 @dataclass(frozen=True)
 class Before:
-    """The edited files as before the edits, on top of the index. `moved` has the edited files alone."""
+    """The edited files as before the edits, on top of the index. `moved` and `roots` have the edited files alone.
+
+    `roots` are those of their syntax trees.
+    """
 
     graph: CodeGraph
     texts: Mapping[str, bytes]
     moved: Mapping[str, LineMap]
+    roots: Mapping[str, Node]
 
     def now(self, path: str, line: int) -> int | None:
         """Where a line of a file is now; None for a changed one."""
@@ -50,38 +61,106 @@ _MADE: WeakKeyDictionary[Situation, Before] = WeakKeyDictionary()
 
 
 def _made(situation: Situation) -> Before:
-    graph = situation.index.graph
-    texts: dict[str, bytes] = {}
-    moved: dict[str, LineMap] = {}
+    index = situation.index
+    olds: dict[str, Parsed] = {}
     for file in situation.edited:
         old = text_before(situation, file)
-        if old is not None and file.path in graph.files:
-            graph = graph.overlay(old.graph)
-            texts[file.path] = old.source
-            moved[file.path] = LineMap(file)
-    return Before(graph, ChainMap(texts, situation.index.texts), moved)  # type: ignore[arg-type]
+        if old is not None and file.path in index.graph.files:
+            olds[file.path] = old
+    texts = {path: old.source for path, old in olds.items()}
+    moved = {path: LineMap(situation.edited_by_path[path]) for path in olds}
+    graph = _graph_with(index, "before", tuple(old.facts for old in olds.values()))
+    return Before(graph, ChainMap(texts, index.texts), moved, {path: old.root for path, old in olds.items()})  # type: ignore[arg-type]
+
+
+def graph_around(situation: Situation, file: EditedFile) -> CodeGraph:
+    """The graph with all other edited files as they are now; `file` is in it as of its last analysis."""
+    texts = (text_now(situation, each) for each in situation.edited if each is not file)
+    return _graph_with(situation.index, "now", tuple(text.facts for text in texts if text is not None))
+
+
+def _graph_with(index: RepositoryIndex, view: str, files: tuple[FileGraph, ...]) -> CodeGraph:
+    """The graph of an index with other facts of some files; the latest one of each view is used again."""
+    own = tuple(file for file in files if index.graph.files.get(file.path) is not file)
+    if not own:
+        return index.graph
+    graphs = _GRAPHS.setdefault(index, {})
+    known = graphs.get(view)
+    if known is None or len(known[0]) != len(own) or not all(map(operator.is_, known[0], own)):
+        known = graphs[view] = own, index.graph.overlaid(own)
+    return known[1]
+
+
+_GRAPHS: WeakKeyDictionary[RepositoryIndex, dict[str, tuple[tuple[FileGraph, ...], CodeGraph]]] = WeakKeyDictionary()
 
 
 def text_before(situation: Situation, file: EditedFile) -> Parsed | None:
-    """The text before the edits; None if no grammar reads it."""
-    return _parsed(situation, file, file.before)
+    """The text before the edits, with all facts; None if no grammar reads it."""
+    before = _parsed(situation, file, "before")
+    return None if before is None else before.with_facts()
 
 
 def text_now(situation: Situation, file: EditedFile) -> Parsed | None:
     """The text of now; None if no grammar reads it."""
-    return _parsed(situation, file, file.now)
+    return _parsed(situation, file, "now")
 
 
-def _parsed(situation: Situation, file: EditedFile, lines: TextLines) -> Parsed | None:
+def _parsed(situation: Situation, file: EditedFile, version: Literal["before", "now"]) -> Parsed | None:
+    key = file.path, version
+    if key not in situation.parsed:
+        situation.parsed[key] = _parsed_text(
+            situation, file, file.text_before if version == "before" else file.text_now
+        )
+    return situation.parsed[key]
+
+
+def _parsed_text(situation: Situation, file: EditedFile, text: str) -> Parsed | None:
     known = situation.index.graph.files.get(file.path)
-    text = lines.text if "\r" not in lines.text else "\n".join(map(lines.line, range(lines.n_lines)))
-    return parsed(file.path, text, file.language.name, is_harmless=known is not None and known.is_harmless)
+    is_harmless = known is not None and known.is_harmless
+    graph = known if is_harmless and _is_of(situation.index, file, text) else None
+    return version_of(file.path, text, file.language.name, is_harmless=is_harmless, graph=graph, earlier=file.tree)
+
+
+def _is_of(index: RepositoryIndex, file: EditedFile, text: str) -> bool:
+    """Whether the index has this text of a file."""
+    has_language = index.graph.files[file.path].language == file.language.name
+    return has_language and index.texts.get(file.path) == text.encode("utf-8", "replace")
+
+
+def text_of(situation: Situation, path: str) -> Parsed | None:
+    """The text of a file as it is now; None if no grammar reads it, or the request may read no more."""
+    edited = situation.edited_by_path.get(path)
+    if edited is not None:
+        return text_now(situation, edited)
+    source, known = situation.index.texts.get(path), situation.index.graph.files.get(path)
+    if source is None or known is None or not situation.work.admits(path, len(source)):
+        return None
+    situation.work.pause()
+    return parsed(path, source.decode("utf-8", "replace"), known.language, is_harmless=known.is_harmless)
+
+
+def paired_definitions(before: Parsed, now: Parsed) -> Iterator[tuple[Definition, Definition]]:
+    """The definitions of a text with those of now that have their qualified names.
+
+    Several of one name, such as overloads, or a property and its setter, are paired in order if they are as many.
+    """
+    by_name: dict[str, list[Definition]] = {}
+    for each in now.graph.definitions:
+        by_name.setdefault(each.qualified_name, []).append(each)
+    seen: Counter[str] = Counter()
+    counts = Counter(each.qualified_name for each in before.graph.definitions)
+    for old in before.graph.definitions:
+        name = old.qualified_name
+        found = by_name.get(name, [])
+        if len(found) == counts[name]:
+            yield old, found[seen[name]]
+        seen[name] += 1
 
 
 def n_definitions(situation: Situation, name: str, language_name: str) -> int:
-    """How many definitions of the repository have a name; many for a name that is too short or too common."""
+    """How many definitions of the repository had a name; many for a name that is too short or too common."""
     key = global_name_key(language_name, name)
-    return MANY if key is None else len(situation.index.graph.definitions_named(key))
+    return MANY if key is None else len(before_edits(situation).graph.definitions_named(key))
 
 
 MANY = 1_000
@@ -90,8 +169,11 @@ MANY = 1_000
 def occurrences_of(situation: Situation, symbol: Symbol, path: str) -> Iterator[tuple[Occurrences, Occurrence]]:
     """The occurrences of a symbol of a file before the edits, those of near files first."""
     before = before_edits(situation)
-    occurrences = Occurrences(before.graph, before.texts, symbol)
+    occurrences = Occurrences(before.graph, before.texts, symbol, before.roots)
     files = by_nearness({*files_with(situation.index, symbol.name, None), *before.moved}, path)
     for at in [each for each in files if is_parsed(before.graph.files[each])][:MAX_FILES]:
-        for occurrence in occurrences.in_file(at):
-            yield occurrences, occurrence
+        situation.work.pause()
+        places = occurrences.places(at)
+        if situation.work.admits(at, places.n_bytes + before.graph.files[at].n_outline_bytes):
+            for occurrence in occurrences.at(places):
+                yield occurrences, occurrence

@@ -1,6 +1,6 @@
 """From the recent edits of a session to its edited files, and how their lines and tokens moved.
 
-Owns the text before the edits, the map between its lines and those of now, and the tokens that were replaced. Knows no
+Owns the text before the edits, the map between its lines and those of now, and the tokens that were replaced. Reads no
 syntax tree. Lines and characters are 0-based.
 """
 
@@ -10,12 +10,23 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 from itertools import groupby
 
+from ...codegraph import SyntaxTree
 from ...languages import Language
 from ..workspace.recent_edits import Hunk, matches_text
 from ..workspace.text import TextLines
 from .values import At, EditedFile
+
+N_CACHED = 256
+"""So many hunks are remembered with what they replace: a key changes one of them."""
+
+MAX_CHARACTERS = 8_000
+"""In longer hunks names are compared in changed lines alone: comparing takes the square of the length."""
+
+MAX_LINE_PAIRS = 1_000_000
+"""Longer pieces are not compared line by line."""
 
 _TOKEN = re.compile(r"[^\W\d][\w$]*|\d[\w.]*|\s+|[^\w\s]")
 
@@ -30,7 +41,9 @@ class Substitution:
     now: At
 
 
-def edited_file(path: str, language: Language, now: TextLines, hunks: Iterable[Hunk]) -> EditedFile | None:
+def edited_file(
+    path: str, language: Language, now: TextLines, hunks: Iterable[Hunk], tree: SyntaxTree | None = None
+) -> EditedFile | None:
     """The file with its text before the edits; None if no hunk fits the text of now."""
     lines = [now.line(number) for number in range(now.n_lines)]
     own = sorted((hunk for hunk in hunks if hunk.path == path), key=lambda hunk: hunk.start_line)
@@ -39,7 +52,7 @@ def edited_file(path: str, language: Language, now: TextLines, hunks: Iterable[H
         return None
     for hunk in reversed(fitting):
         lines[hunk.start_line : hunk.end_line] = hunk.before
-    return EditedFile(path, language, TextLines("\n".join(lines)), now, tuple(fitting))
+    return EditedFile(path, language, TextLines("\n".join(lines)), now, tuple(fitting), tree)
 
 
 class LineMap:
@@ -52,8 +65,9 @@ class LineMap:
             n_between = hunk.start_line - now
             self._add(before, now, n_between)
             before, now = before + n_between, hunk.start_line
-            for start, at, n in SequenceMatcher(None, hunk.before, hunk.after, autojunk=False).get_matching_blocks():
-                self._add(before + start, now + at, n)
+            for tag, start, end, at, _ in differences(hunk.before, hunk.after):
+                if tag == "equal":
+                    self._add(before + start, now + at, end - start)
             before, now = before + len(hunk.before), hunk.end_line
         self._add(before, now, file.now.n_lines - now)
 
@@ -85,17 +99,45 @@ def substitutions(file: EditedFile) -> list[Substitution]:
 
 def _substituted(hunk: Hunk, before_line: int) -> Iterator[Substitution]:
     """`before_line` is the first line of the hunk in the text before."""
-    old, new = list(_tokens(hunk.before)), list(_tokens(hunk.after))
+    for was, becomes, before, now in _replaced_names(hunk.before, hunk.after):
+        yield Substitution(was, becomes, (before_line + before[0], before[1]), (hunk.start_line + now[0], now[1]))
+
+
+@lru_cache(maxsize=N_CACHED)
+def _replaced_names(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[tuple[str, str, At, At], ...]:
+    """The names that are replaced one for one between two pieces of text, with their places in both."""
+    if sum(map(len, (*before, *after))) <= MAX_CHARACTERS:
+        return tuple(_replaced_in(before, after, 0, 0))
+    found: list[tuple[str, str, At, At]] = []
+    for tag, start, end, at, until in differences(before, after):
+        n_characters = sum(map(len, (*before[start:end], *after[at:until])))
+        if tag == "replace" and n_characters <= MAX_CHARACTERS:
+            found += _replaced_in(before[start:end], after[at:until], start, at)
+    return tuple(found)
+
+
+def _replaced_in(
+    before: Sequence[str], after: Sequence[str], line: int, new_line: int
+) -> Iterator[tuple[str, str, At, At]]:
+    """As `_replaced_names`, for lines from these numbers on."""
+    old, new = list(_tokens(before)), list(_tokens(after))
     matcher = SequenceMatcher(None, [each[0] for each in old], [each[0] for each in new], autojunk=False)
     for tag, start, end, at, until in matcher.get_opcodes():
         if tag != "replace" or end - start != until - at:
             continue
-        for (was, line, character), (becomes, new_line, new_character) in zip(
+        for (was, below, character), (becomes, new_below, new_character) in zip(
             old[start:end], new[at:until], strict=True
         ):
             if _is_name(was) and _is_name(becomes) and was != becomes:
-                place = before_line + line, character
-                yield Substitution(was, becomes, place, (hunk.start_line + new_line, new_character))
+                yield was, becomes, (line + below, character), (new_line + new_below, new_character)
+
+
+@lru_cache(maxsize=N_CACHED)
+def differences(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[tuple[str, int, int, int, int], ...]:
+    """How lines became others, as opcodes of `difflib`; of very long pieces all lines are replaced."""
+    if len(before) * len(after) > MAX_LINE_PAIRS:
+        return (("replace", 0, len(before), 0, len(after)),)
+    return tuple(SequenceMatcher(None, before, after, autojunk=False).get_opcodes())
 
 
 def _tokens(lines: Sequence[str]) -> Iterator[tuple[str, int, int]]:
@@ -105,6 +147,17 @@ def _tokens(lines: Sequence[str]) -> Iterator[tuple[str, int, int]]:
             if not match[0].isspace():
                 yield match[0], number, match.start()
         yield "\n", number, len(line)
+
+
+def tokens_of(line: str) -> list[str]:
+    """The tokens of a line without white space."""
+    return [each for each in _TOKEN.findall(line) if not each.isspace()]
+
+
+@lru_cache(maxsize=256)
+def word_of(name: str) -> re.Pattern[str]:
+    """Finds a name as a whole word."""
+    return re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
 
 
 def _is_name(token: str) -> bool:
@@ -130,8 +183,7 @@ class ChangedLine:
 def changed_lines(file: EditedFile) -> Iterator[ChangedLine]:
     """The lines that the edits replaced one for one."""
     for hunk, before_line in hunks_with_lines_before(file):
-        matcher = SequenceMatcher(None, hunk.before, hunk.after, autojunk=False)
-        for tag, start, end, at, until in matcher.get_opcodes():
+        for tag, start, end, at, until in differences(hunk.before, hunk.after):
             if tag == "replace" and end - start == until - at:
                 for number in range(end - start):
                     yield ChangedLine(

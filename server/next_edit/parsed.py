@@ -7,12 +7,14 @@ tree.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ...codegraph import CpuTimeLimit, SyntaxTree, TimeLimitExceeded
 from ...codegraph.bound_names import BoundNames
 from ...codegraph.file_graph import FileGraph
+from ...codegraph.outline import Outline, keep_outline, outline_of
+from ...codegraph.sized_cache import SizedCache
 from ...languages import Language, language_named
 from .values import At
 
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
 PARSE_LIMIT_S = 0.2
 """CPU time for one text."""
 
+MAX_CACHED_BYTES = 2_000_000
+"""Of all texts whose trees are kept. A tree takes some twenty times the memory of its text; versions of a text share
+most of it."""
+
 
 @dataclass(frozen=True)
 class Parsed:
@@ -29,6 +35,7 @@ class Parsed:
 
     path: str
     tree: SyntaxTree
+    known_graph: FileGraph | None = None
 
     @property
     def source(self) -> bytes:
@@ -39,8 +46,23 @@ class Parsed:
         return self.tree.root
 
     @cached_property
-    def graph(self) -> FileGraph:
-        return self.tree.file_graph()
+    def facts(self) -> FileGraph:
+        """All facts of the text."""
+        facts = self.known_graph or self.tree.file_graph()
+        keep_outline(self.tree, facts)
+        return facts
+
+    def with_facts(self) -> Parsed:
+        """This text, once all its facts are read: `graph` has them, too."""
+        _ = self.facts
+        return self
+
+    @cached_property
+    def graph(self) -> FileGraph | Outline:
+        """The definitions, imports and bindings of the text: without its other facts, if these were not read yet."""
+        if self.known_graph is not None or "facts" in self.__dict__:
+            return self.facts
+        return outline_of(self.tree)
 
     @cached_property
     def lines(self) -> list[bytes]:
@@ -66,30 +88,95 @@ class Parsed:
 
     def name_at(self, at: At) -> Node | None:
         """The leaf that begins at a position."""
-        start = self.offset(at)
+        return self._leaf(self.offset(at))
+
+    def leaf_at(self, line: int, column: int) -> Node | None:
+        """The leaf that begins at a byte of a line."""
+        return self._leaf(self._starts[line] + column)
+
+    def _leaf(self, start: int) -> Node | None:
         node = self.root.descendant_for_byte_range(start, start + 1)
         return node if node is not None and node.start_byte == start and not node.child_count else None
 
+    @cached_property
+    def plain_names(self) -> BoundNames | None:
+        """The scopes of the plain names of the whole text, each found once; None in a language without scope rules."""
+        return self.bound_names(0, 0)
+
     def bound_names(self, start: int, end: int) -> BoundNames | None:
         """The scopes of plain names; None in a language without scope rules."""
+        if (start, end) == (0, len(self.source)):
+            return self._all_names
         rules = self.tree.language.scope_rules
         return None if rules is None else BoundNames(self.tree, self.tree.language, rules, start, end)
 
+    @cached_property
+    def _all_names(self) -> BoundNames | None:
+        """The scopes of the names of the whole text, which remember the names that were looked up."""
+        rules = self.tree.language.scope_rules
+        return None if rules is None else BoundNames(self.tree, self.tree.language, rules, 0, len(self.source))
 
-@lru_cache(maxsize=48)
+
 def parsed(path: str, text: str, language_name: str, *, is_harmless: bool = False) -> Parsed | None:
-    """The tree of a text with "\\n" line breaks; None without a grammar, and where it takes too long.
+    """The tree of a text with "\n" line breaks; None without a grammar, and where it takes too long.
 
     `is_harmless`: a version of it is known to parse in time, so that no samples of it are parsed first.
+    """
+    return version_of(path, text, language_name, is_harmless=is_harmless)
+
+
+def version_of(
+    path: str,
+    text: str,
+    language_name: str,
+    *,
+    is_harmless: bool = False,
+    graph: FileGraph | None = None,
+    earlier: SyntaxTree | None = None,
+) -> Parsed | None:
+    """As `parsed` for a version of a text, whose unchanged parts are not parsed again.
+
+    `graph` has the facts of this text, if they are known; `earlier` is the tree of any version. Result as from scratch.
     """
     language = language_named(language_name)
     if not is_readable(language):
         return None
+    known = _PARSED.get((path, language_name, text))
+    if known is None:
+        known = (_parse(path, text, language, is_harmless, graph, earlier),)
+        _PARSED.put((path, language_name, text), known, len(text))
+    return known[0]
+
+
+def _parse(
+    path: str, text: str, language: Language, is_harmless: bool, graph: FileGraph | None, earlier: SyntaxTree | None
+) -> Parsed | None:
     try:
         limit = CpuTimeLimit(PARSE_LIMIT_S, samples=not is_harmless)
-        return Parsed(path, SyntaxTree.parse(path, text, limit, language=language))
+        tree = _tree(path, text, language, limit, earlier)
     except TimeLimitExceeded:
         return None
+    _LATEST.put((path, language.name), tree, len(text))
+    return Parsed(path, tree, graph)
+
+
+def _tree(path: str, text: str, language: Language, limit: CpuTimeLimit, earlier: SyntaxTree | None) -> SyntaxTree:
+    """Raises TimeLimitExceeded."""
+    if earlier is not None and earlier.language is language and earlier.text == text:
+        return earlier
+    latest = _LATEST.get((path, language.name))
+    if latest is None and earlier is not None and earlier.language is language and "\r" not in earlier.text:
+        latest = earlier
+    if latest is None:
+        return SyntaxTree.parse(path, text, limit, language=language)
+    return latest.edited(text, limit)
+
+
+_PARSED: SizedCache[tuple[str, str, str], tuple[Parsed | None]] = SizedCache(MAX_CACHED_BYTES)
+"""By path, language and text; None in the tuple for a text that takes too long."""
+
+_LATEST: SizedCache[tuple[str, str], SyntaxTree] = SizedCache(MAX_CACHED_BYTES)
+"""By path and language, the tree of the text that was parsed last."""
 
 
 def is_readable(language: Language) -> bool:

@@ -7,7 +7,6 @@ are followed too: each key gives the uses the text of now.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,7 +21,7 @@ from ...retrieval.definition_index import NamedDefinition, ValueBinding
 from ..symbols.occurrences import Occurrence, Occurrences
 from ..symbols.symbol import Symbol, symbol_in
 from .before import Before, before_edits, n_definitions, occurrences_of, text_before, text_now
-from .edited_files import Substitution, substitutions
+from .edited_files import Substitution, substitutions, word_of
 from .parsed import Parsed
 from .values import EditedFile, NextEdit, Origin, Situation
 
@@ -96,7 +95,7 @@ def _renamed(file: EditedFile, before: Parsed, graph: CodeGraph, substitution: S
     if node is None or not is_name(node):
         return None
     role = role_of(node)
-    if role not in ("declaration", "assignment"):
+    if role not in ("declaration", "assignment") and not (role == "read" and _is_bound_here(before, node)):
         return None
     line, old = substitution.before[0], substitution.old
     definition = next(
@@ -140,6 +139,13 @@ def _innermost(before: Parsed, line: int) -> int:
     return found
 
 
+def _is_bound_here(before: Parsed, node: Node) -> bool:
+    """Whether a plain name is declared in an inner scope by its syntax: the target of a loop, `:=` in Go."""
+    names = before.plain_names
+    found = () if names is None else names.occurrences(node.text or b"") or ()
+    return any(each.start == node.start_byte and each.is_binding and each.scopes for each in found)
+
+
 def _is_free(before: Parsed, node: Node) -> bool:
     """Whether a name at the top level is in no scope, as that of a lambda or a block."""
     names = before.bound_names(node.start_byte, node.end_byte)
@@ -152,9 +158,8 @@ def _is_still_declared(renamed: Renamed, now: Parsed) -> bool:
     definition, old = renamed.definition, renamed.substitution.old
     if definition is not None:
         return any(each.qualified_name == definition.qualified_name for each in now.graph.definitions)
-    word = re.compile(rf"(?<![\w$]){re.escape(old)}(?![\w$])")
     changed = (line for hunk in renamed.file.hunks for line in set(hunk.after) - set(hunk.before))
-    return any(word.search(line) for line in changed)
+    return any(word_of(old).search(line) for line in changed)
 
 
 def uses_of(situation: Situation, renamed: Renamed) -> Iterator[NextEdit]:

@@ -20,14 +20,14 @@ from ...codegraph.symbol_table import FUNCTION_KINDS, is_class
 from ...languages import Language, language_named
 from ...languages.call_syntax import ParameterOrder
 from ...retrieval.definition_index import NamedDefinition
-from ..symbols.occurrences import Occurrence
+from ..symbols.occurrences import Occurrence, Occurrences
 from ..symbols.symbol import symbol_in
-from .before import Before, before_edits, occurrences_of, text_before, text_now
+from .before import Before, before_edits, occurrences_of, paired_definitions, text_before, text_now
 from .edited_files import hunks_with_lines_before
 from .lists import TextList, arguments_of_name, items_of, parameters_of_name
 from .parameter_change import Argument, ParameterChange
 from .parsed import Parsed, parsed
-from .values import EditedFile, NextEdit, Situation
+from .values import EditedFile, NextEdit, Origin, Situation
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -46,6 +46,7 @@ class Changed:
     file: EditedFile
     before: Parsed
     definition: Definition
+    now: Definition
     change: ParameterChange
     header: str  # from its name on, now
 
@@ -67,12 +68,13 @@ def changed_functions(situation: Situation, file: EditedFile) -> Iterator[Change
     if before is None or now is None or file.path not in situation.index.graph.files:
         return
     edited = [(start, start + len(hunk.before)) for hunk, start in hunks_with_lines_before(file)]
-    by_name = {each.qualified_name: each for each in now.graph.definitions}
-    for old in before.graph.definitions:
-        first, last = old.header_line, old.header_line + MAX_HEADER_LINES
-        if old.kind not in FUNCTION_KINDS or not any(start <= last and first <= end for start, end in edited):
-            continue
-        new = by_name.get(old.qualified_name) or _renamed_to(before, now, old)
+    touched = [each for each in before.graph.definitions if each.kind in FUNCTION_KINDS and _is_touched(each, edited)]
+    touched = [each for each in touched if _has_touched_header(before, each, edited)]
+    if not touched:
+        return
+    same = dict(paired_definitions(before, now))
+    for old in touched:
+        new = same.get(old) or _renamed_to(before, now, old)
         if new is None:
             continue
         header = _header(now, new)
@@ -81,7 +83,25 @@ def changed_functions(situation: Situation, file: EditedFile) -> Iterator[Change
             continue
         change = ParameterChange.between(was, is_now)
         if change.changes_calls:
-            yield Changed(file, before, old, change, header)
+            yield Changed(file, before, old, new, change, header)
+
+
+def _is_touched(definition: Definition, edited: Sequence[tuple[int, int]]) -> bool:
+    """Whether an edit may be in the header of a function; `edited` are ranges of lines before the edits."""
+    first, last = definition.header_line, definition.header_line + MAX_HEADER_LINES
+    return any(start <= last and first <= end for start, end in edited)
+
+
+def _has_touched_header(before: Parsed, definition: Definition, edited: Sequence[tuple[int, int]]) -> bool:
+    """Whether an edit is in the lines of a function from its name to the end of its parameters."""
+    line = before.lines[definition.header_line]
+    span = next(word_spans(line, definition.name.encode("utf-8", "surrogatepass")), None)
+    name = None if span is None else before.leaf_at(definition.header_line, span[0])
+    parameters = None if name is None else parameters_of_name(name)
+    if parameters is None:
+        return True
+    first, last = definition.header_line, parameters.end_point[0]
+    return any(start <= last and first <= end for start, end in edited)
 
 
 def _renamed_to(before: Parsed, now: Parsed, old: Definition) -> Definition | None:
@@ -122,6 +142,31 @@ def _edits(situation: Situation, changed: Changed) -> Iterator[NextEdit]:
             yield from sites[each.path].call(each)
         elif each.role == "declaration" and not is_constructor and occurrences.is_redefined(each):
             yield from sites[each.path].declaration(each)
+    for twin in _twins(path, graph):
+        yield from _in_twin(situation, changed, twin)
+
+
+def _twins(path: str, graph: CodeGraph) -> Iterator[str]:
+    """The stub of a Python module, and the module of a stub."""
+    twin = f"{path}i" if path.endswith(".py") else path.removesuffix("i") if path.endswith(".pyi") else ""
+    if twin in graph.files:
+        yield twin
+
+
+def _in_twin(situation: Situation, changed: Changed, path: str) -> Iterator[NextEdit]:
+    """The edit of the declarations of the same qualified name in a stub, or in the module of a stub."""
+    before = before_edits(situation)
+    own = [
+        each
+        for each in before.graph.files[path].definitions
+        if each.qualified_name == changed.definition.qualified_name
+    ]
+    symbol = symbol_in(before.graph, changed.definition.name, [NamedDefinition(path, each) for each in own])
+    lines = {each.header_line for each in own}
+    sites = _Sites(before, changed, path)
+    for each in Occurrences(before.graph, before.texts, symbol).in_file(path):
+        if each.role == "declaration" and each.line in lines:
+            yield from sites.declaration(each)
 
 
 class _Sites:
@@ -156,8 +201,14 @@ class _Sites:
         if node is None or listed is None or self.text is None:
             return
         pieces = _follow(self.changed, listed.texts, self.language)
+        if pieces is not None and self.path.endswith(".pyi"):
+            pieces = [each if each in listed.texts else _without_value(each) for each in pieces]
         if pieces is not None:
             yield from self._edit(listed, pieces, DECLARED, occurrence)
+
+    @property
+    def is_twin(self) -> bool:
+        return self.path in _twins(self.changed.file.path, self.before.graph)
 
     @property
     def _source(self) -> bytes:
@@ -194,6 +245,8 @@ class _Sites:
             self.changed.change.sentence(name if name not in _CONSTRUCTORS else at.node.text.decode()),  # type: ignore[union-attr]
             self.changed.cause,
             confidence,
+            origin=Origin(self.changed.file.path, self.changed.now.header_line),
+            evidence=_CALLED if at.role == "call" else _DECLARED_AGAIN if self.is_twin else _DECLARED,
         )
 
 
@@ -219,6 +272,12 @@ def _follow(changed: Changed, own: Sequence[str], language: Language) -> list[st
         is_alike = own[at] == before[at]
         found.append(piece if is_alike else own[at] if was == name else own[at].replace(was, name, 1))
     return found
+
+
+def _without_value(piece: str) -> str:
+    """A parameter as stubs write it: "..." for its default."""
+    head, sign, _ = piece.partition("=")
+    return f"{head}{sign}{' ' if head.endswith(' ') else ''}..." if sign else piece
 
 
 def _name_of(piece: str, order: ParameterOrder) -> str:
@@ -273,6 +332,9 @@ class _Filler:
         return ""
 
 
+_CALLED = "It is a call of the function, by name resolution."
+_DECLARED = "It is declared again here, by a class or an interface that inherits it."
+_DECLARED_AGAIN = "The stub and its module declare the same function."
 _CONSTRUCTORS = frozenset({"__init__", "constructor", "__construct", "initialize"})
 _KEYWORDS = frozenset({"keyword_argument", "argument", "value_argument"})
 _SPREADS = frozenset(

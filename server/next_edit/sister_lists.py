@@ -1,28 +1,33 @@
-"""Next edits of lists that go together: where the neighbours of a new item also stand side by side.
+"""Next edits of lists that go together: where the neighbours of a new or removed item also stand side by side.
 
 A new member of an enumeration, a field, a case, a route, an export or a translation key often belongs into a second
-list that has its neighbours. Owns the new items, the words in which other lists may write them, and the new entry: that
-of the neighbour under the new name. Knows no language.
+list that has its neighbours in the same order. Owns the items, the words in which other lists may write them, and the
+new entry: that of the neighbour under the new name. Knows no language.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
+from ...codegraph.file_graph import MODULE_SCOPE, FileGraph
+from ...codegraph.outline import Outline
 from ...languages.indentation import indent_of
 from ..symbols.occurrences import files_with
 from .before import text_before, text_now
+from .edited_files import hunks_with_lines_before
+from .import_sources import REEXPORTS
 from .nearness import by_nearness
-from .values import EditedFile, NextEdit, Situation
+from .values import EditedFile, NextEdit, Origin, Situation
 
-SAME_FILE, OTHER_FILE = 0.45, 0.4
-"""Confidence of an entry by its place: of those in the fitting half of `weft bench next-edit` 3 of 11 were right."""
+SURE, LIKELY, VAGUE = 0.6, 0.5, 0.35
+"""Confidence of an entry: of which the text follows from two other neighbours, from one, and of which it does not.
+Set by hand: in the fitting half of `weft bench next-edit` both offered ones were right."""
 
-MAX_ITEMS = 3
-"""So many new items are followed."""
+MAX_ITEMS = 4
+"""So many items are followed."""
 
 MAX_FILES = 20
 """The most other files that are searched for an item, nearest first."""
@@ -30,163 +35,391 @@ MAX_FILES = 20
 MAX_BLOCK = 4
 """The most lines of an entry with lines below it, such as a case."""
 
-REGION = 30
-"""At most so many lines above and below an entry belong to its list."""
+MAX_AWAY = 2
+"""So many neighbours on each side of an item are compared."""
 
 
 @dataclass(frozen=True, slots=True)
-class NewItem:
-    """A new name with its neighbour and another one of the same list. `is_below`: it is below the neighbour."""
+class ListItem:
+    """A new or removed name of a list, and its neighbours above and below, nearest first, at most two each.
+
+    `line` is that of the item now, or where it was. `shape` is the form of its line, and tells its own list.
+    """
 
     name: str
-    neighbour: str
-    other: str
-    is_below: bool
+    above: tuple[str, ...]
+    below: tuple[str, ...]
     line: int
+    shape: str
+    is_removed: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.name, *self.above, *self.below
 
 
 def sister_entries(situation: Situation) -> Iterator[NextEdit]:
-    """Entries for the new items of the latest edited file."""
+    """Entries for the new items of the latest edited file, and those of removed ones."""
     for file in situation.edited[:1]:
-        for item in list(new_items(situation, file))[:MAX_ITEMS]:
-            yield from _entries(situation, file, item)
+        found: dict[tuple[str, tuple[int, int]], NextEdit] = {}
+        for item in list(changed_items(situation, file))[:MAX_ITEMS]:
+            own: set[tuple[str, tuple[int, int]]] = set()
+            for edit in _entries(situation, file, item):
+                key = edit.path, edit.start
+                if key in own:
+                    continue  # the same in another style of the names
+                own.add(key)
+                known = found.get(key)
+                is_more = known is not None and not (edit.old or known.old) and edit.new not in known.new
+                if is_more and known is not None:  # several new items at one place
+                    sure = min(known.confidence, edit.confidence)
+                    found[key] = replace(known, new=f"{known.new}{edit.new}", confidence=sure)
+                else:
+                    found.setdefault(key, edit)
+        yield from found.values()
 
 
-def new_items(situation: Situation, file: EditedFile) -> Iterator[NewItem]:
-    """The items that the edits added between alike ones: definitions first, then lines."""
+def changed_items(situation: Situation, file: EditedFile) -> Iterator[ListItem]:
+    """The items that the edits added between alike ones or removed: definitions and values first, then lines."""
     seen: set[str] = set()
-    for item in (*_new_definitions(situation, file), *_new_lines(file)):
-        if item.name not in seen and item.neighbour != item.name and _is_distinct(item):
+    lines = [file.now.line(number) for number in range(file.now.n_lines)]
+    for item in (*_new_definitions(situation, file), *_changed_lines(file)):
+        if item.name in seen or len(item.above) + len(item.below) < 2 or not _are_alike(item):
+            continue
+        at = min(item.line, len(lines) - 1)
+        if REEXPORTS.search(file.path) or not _is_in_import(lines, at):
             seen.add(item.name)
             yield item
 
 
-def _new_definitions(situation: Situation, file: EditedFile) -> Iterator[NewItem]:
+def _new_definitions(situation: Situation, file: EditedFile) -> Iterator[ListItem]:
     before, now = text_before(situation, file), text_now(situation, file)
     if before is None or now is None:
         return
-    known = {each.qualified_name for each in before.graph.definitions}
-    for new in now.graph.definitions:
-        if new.qualified_name in known:
+    was, is_now = _declared(before.graph), _declared(now.graph)
+    for group, names in is_now.items():
+        known = {name for name, _ in was.get(group, ())}
+        if not known <= {name for name, _ in names}:
+            continue  # one is gone: the new one may be the same under another name
+        for at, (name, line) in enumerate(names):
+            if name not in known:
+                above = [each for each, _ in names[:at][::-1] if each in known][:MAX_AWAY]
+                below = [each for each, _ in names[at + 1 :] if each in known][:MAX_AWAY]
+                yield ListItem(name, tuple(above), tuple(below), line, _shape(file.now.line(line)))
+
+
+def _declared(graph: FileGraph | Outline) -> dict[tuple[str, str], list[tuple[str, int]]]:
+    """The names of each scope by kind, in order, with their lines; values among them, but no local ones."""
+    definitions = graph.definitions
+    found: dict[tuple[str, str], list[tuple[str, int]]] = {}
+    for each in definitions:
+        scope = "" if each.parent == MODULE_SCOPE else definitions[each.parent].qualified_name
+        found.setdefault((scope, each.kind), []).append((each.name, each.header_line))
+    for binding in graph.bindings:
+        name = binding.name.removeprefix("self.")
+        is_member = name != binding.name
+        if binding.scope != MODULE_SCOPE and not is_member:
             continue
-        alike = [each for each in now.graph.definitions if (each.parent, each.kind) == (new.parent, new.kind)]
-        at = alike.index(new)
-        above = [each.name for each in alike[:at] if each.qualified_name in known]
-        below = [each.name for each in alike[at + 1 :] if each.qualified_name in known]
-        yield from _with_neighbours(new.name, above, below, new.header_line)
+        scope = "" if binding.scope == MODULE_SCOPE else definitions[binding.scope].qualified_name
+        known = found.setdefault((scope, "value"), [])
+        if name.isidentifier() and name not in [each for each, _ in known]:
+            known.append((name, binding.line))
+    return found
 
 
-def _new_lines(file: EditedFile) -> Iterator[NewItem]:
-    lines = [file.now.line(number) for number in range(file.now.n_lines)]
-    for hunk in file.hunks:
-        matcher = SequenceMatcher(None, hunk.before, hunk.after, autojunk=False)
-        added = [
-            number
-            for tag, start, end, at, until in matcher.get_opcodes()
-            if tag == "insert" or (tag == "replace" and until - at > end - start)
-            for number in range(hunk.start_line + at, hunk.start_line + until)
-        ]
-        for number in added:
-            if len(added) <= MAX_ITEMS and lines[number].strip():
-                yield from _item_of_line(lines, number, frozenset(added))
+def _changed_lines(file: EditedFile) -> Iterator[ListItem]:
+    """The lines that were added to a list of lines of one form, or removed from it."""
+    now = [file.now.line(number) for number in range(file.now.n_lines)]
+    before = [file.before.line(number) for number in range(file.before.n_lines)]
+    for hunk, start in hunks_with_lines_before(file):
+        # A list may gain a comma behind its last line.
+        old, new = ([line.rstrip().removesuffix(",") for line in each] for each in (hunk.before, hunk.after))
+        codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+        if any(tag == "replace" for tag, *_ in codes):
+            continue
+        for tag, first, end, at, until in codes:
+            numbers = (
+                range(start + first, start + end)
+                if tag == "delete"
+                else range(hunk.start_line + at, hunk.start_line + until)
+            )
+            if tag == "equal" or len(numbers) > MAX_ITEMS:
+                continue
+            lines = before if tag == "delete" else now
+            for number in numbers:
+                item = _item_of_line(lines, number, numbers) if lines[number].strip() else None
+                if item is not None:
+                    yield item if tag == "insert" else replace(item, is_removed=True, line=hunk.start_line + at)
 
 
-def _item_of_line(lines: Sequence[str], number: int, added: frozenset[int]) -> Iterator[NewItem]:
+def _item_of_line(lines: Sequence[str], number: int, changed: range) -> ListItem | None:
     shape, words = _shape(lines[number]), _words(lines[number])
-    above = _alike(lines, range(number - 1, -1, -1), shape, added)
-    below = _alike(lines, range(number + 1, len(lines)), shape, added)
+    above = _alike(lines, range(number - 1, -1, -1), shape, changed)
+    below = _alike(lines, range(number + 1, len(lines)), shape, changed)
     siblings = [*above, *below]
     if len(siblings) < 2:
-        return
+        return None
     # The first word that tells the lines apart is the name of the item.
     for at, word in enumerate(words):
         others = [_words(line)[at] for line in siblings]
         if word not in others and len(set(others)) == len(others):
-            names = [_words(line)[at] for line in above], [_words(line)[at] for line in below]
-            yield from _with_neighbours(word, names[0][::-1], names[1], number)
-            return
+            names = others[: len(above)], others[len(above) :]
+            return ListItem(word, tuple(names[0]), tuple(names[1]), number, shape)
+    return None
 
 
-def _alike(lines: Sequence[str], numbers: range, shape: str, added: frozenset[int]) -> list[str]:
+def _alike(lines: Sequence[str], numbers: range, shape: str, changed: range) -> list[str]:
     """Up to two lines of the same shape next to a line, nearest first."""
     found: list[str] = []
     for number in numbers:
-        if number in added:
+        if number in changed:
             continue
-        if _shape(lines[number]) != shape or len(found) == 2:
+        if _shape(lines[number]) != shape or len(found) == MAX_AWAY:
             break
         found.append(lines[number])
     return found
 
 
-def _with_neighbours(name: str, above: Sequence[str], below: Sequence[str], line: int) -> Iterator[NewItem]:
-    """The item with its neighbour above, else below, and another neighbour."""
-    if above and (below or len(above) > 1):
-        yield NewItem(name, above[-1], below[0] if below else above[-2], True, line)
-    elif len(below) > 1:
-        yield NewItem(name, below[0], below[1], False, line)
+def _are_alike(item: ListItem) -> bool:
+    """Whether the names are of one style, and long enough to be found as words."""
+    styles = {(_style(name), name.startswith("_")) for name in item.names}
+    return min(map(len, item.names)) >= 2 and len(set(item.names)) == len(item.names) and len(styles) == 1
 
 
-def _is_distinct(item: NewItem) -> bool:
-    """Whether the names are long enough to be found as words."""
-    return min(len(item.name), len(item.neighbour), len(item.other)) >= 2
+def _style(name: str) -> str:
+    return "upper" if name.isupper() else "capital" if name[:1].isupper() else "lower"
 
 
-def _entries(situation: Situation, file: EditedFile, item: NewItem) -> Iterator[NextEdit]:
-    neighbours, others, names = (_forms(each) for each in (item.neighbour, item.other, item.name))
+def _entries(situation: Situation, file: EditedFile, item: ListItem) -> Iterator[NextEdit]:
     index = situation.index
-    paths = {path for form in set(neighbours.values()) for path in files_with(index, form)}
+    near = (item.above or item.below)[0]
+    forms = [_forms(each) for each in item.names]
+    paths = {path for form in set(_forms(near).values()) for path in files_with(index, form)}
     for path in (file.path, *by_nearness(paths - {file.path}, file.path)[:MAX_FILES]):
         edited = situation.edited_by_path.get(path)
         text = edited.now.text if edited is not None else index.texts.get(path, b"").decode("utf-8", "replace")
         lines: list[str] = []
-        for style, neighbour in neighbours.items():
-            if neighbour not in text or others[style] not in text:
+        seen: set[str] = set()
+        for style in forms[0]:
+            if any(style not in each for each in forms):
                 continue
+            name, *others = (each[style] for each in forms)
+            if name in seen or any(each not in text for each in others[:1]):
+                continue
+            seen.add(name)
             lines = lines or [line.rstrip("\r") for line in text.split("\n")]
-            yield from _in_lines(file, item, path, lines, neighbour, others[style], names[style])
+            styled = replace(
+                item, name=name, above=tuple(others[: len(item.above)]), below=tuple(others[len(item.above) :])
+            )
+            variants = {each[style]: each for each in forms}
+            yield from _in_lines(file, item, path, lines, styled, variants)
+
+
+@dataclass(frozen=True, slots=True)
+class _ListEntry:
+    """Lines of an entry (half-open), and the name of the list that it has, "" for another one."""
+
+    first: int
+    end: int
+    name: str
 
 
 def _in_lines(
-    file: EditedFile, item: NewItem, path: str, lines: Sequence[str], neighbour: str, other: str, name: str
+    file: EditedFile,
+    item: ListItem,
+    path: str,
+    lines: Sequence[str],
+    styled: ListItem,
+    variants: Mapping[str, Mapping[str, str]],
 ) -> Iterator[NextEdit]:
-    """The entries in one file, for one style of writing the names."""
-    word, second = _word(neighbour), _word(other)
-    own = range(item.line - REGION, item.line + REGION) if path == file.path else range(0)
-    confidence = SAME_FILE if path == file.path else OTHER_FILE
-    reason = f"`{item.neighbour}` and `{item.other}` stand here side by side, and `{item.name}` is new beside them."
-    cause = f"list {file.path} {item.name}"
+    """The entries in one file, for one style of writing the names; `variants` has the other styles of each."""
+    near = (styled.above or styled.below)[0]
+    word = _word(near)
     for number, line in enumerate(lines):
-        if not word.search(line) or (number in own and _shape(line) == _shape(lines[item.line])):
+        if not word.search(line) or (path == file.path and _shape(line) == item.shape):
             continue
-        if second.search(line):
-            at = _in_row(line, neighbour, other, item.is_below)
-            if at is not None and not _word(name).search(line):
-                start, text = at
-                new = text.replace(neighbour, name)
-                yield NextEdit("list", path, (number, start), (number, start), "", new, reason, cause, confidence)
+        if not REEXPORTS.search(path) and _is_in_import(lines, number):
             continue
-        block = _block(lines, number)
-        if block is None or not _has_beside(lines, number, block, second):
+        row = _in_row(line, styled, _any_of(variants[styled.name]))
+        if row is not None:
+            start, old, new = row
+            yield _edit(file, item, path, (number, start), (number, start + len(old)), old, new, SURE)
             continue
-        if any(_word(name).search(each) for each in _around(lines, number)):
+        run = _run(lines, number, styled)
+        at = next((at for at, each in enumerate(run) if each.first == number), None)
+        if at is None:
             continue
-        place = number + block if item.is_below else number
-        text = "".join(f"{word.sub(name, each)}\n" for each in lines[number : number + block])
-        yield NextEdit("list", path, (place, 0), (place, 0), "", text, reason, cause, confidence)
+        found = _removed(run, at, styled) if styled.is_removed else _added(lines, run, at, styled, variants)
+        if found is not None:
+            first, end, new, sure = found
+            old = "".join(f"{each}\n" for each in lines[first:end])
+            yield _edit(file, item, path, (first, 0), (end, 0), old, new, sure)
 
 
-def _in_row(line: str, neighbour: str, other: str, is_below: bool) -> tuple[int, str] | None:
-    """Where an item goes in a list on one line, and its text with the neighbour's name."""
-    items = rf"(?P<item>[\"'`]?{re.escape(neighbour)}[\"'`]?)"
-    match = re.search(rf"(?<![\w.]){items}(?P<between>\s*[,|]\s*)?(?![\w(.])", line)
-    if match is None or not re.search(rf"[,|(\[{{]\s*[\"'`]?{re.escape(other)}[\"'`]?\s*(?:[,|)\]}}]|$)", line):
+def _added(
+    lines: Sequence[str],
+    run: Sequence[_ListEntry],
+    at: int,
+    item: ListItem,
+    variants: Mapping[str, Mapping[str, str]],
+) -> tuple[int, int, str, float] | None:
+    """The place and the text of the entry of a new item beside that of its neighbour, and its confidence."""
+    names = [each.name for each in run]
+    above = [*item.above][::-1]
+    first = at - len(above) + 1 if above else at
+    wanted = [*above, *item.below]
+    fitting = [n for n, name in enumerate(wanted) if 0 <= first + n < len(run) and names[first + n] == name]
+    is_between = all(n in fitting for n in _beside(len(above), len(wanted)))
+    own = _any_of(variants[item.name])
+    is_there = any(own.search(line) for line in lines[run[0].first : run[-1].end])
+    if is_there or not is_between or len(fitting) < 2:
         return None
-    between = re.search(r"\s*[,|]\s*", line[match.start() :]) or re.search(r"\s*[,|]\s*", line)
-    sign = between[0] if between else ", "
-    if is_below:
-        return match.end("item"), f"{sign}{match['item']}"
-    return match.start("item"), f"{match['item']}{sign}"
+    entry = run[at]
+    texts = {
+        "".join(_written(line, variants[run[first + n].name], {}) for line in _lines_of(lines, run[first + n]))
+        for n in fitting
+    }
+    place = entry.end if item.above else entry.first
+    near, name = variants[entry.name], variants[item.name]
+    new = "".join(f"{_written(line, near, name)}\n" for line in _lines_of(lines, entry))
+    if len({text.rstrip(",") for text in texts}) > 1:
+        return place, place, new, VAGUE
+    return place, place, new, SURE if len(fitting) > 2 else LIKELY
+
+
+def _lines_of(lines: Sequence[str], entry: _ListEntry) -> Sequence[str]:
+    return lines[entry.first : entry.end]
+
+
+def _written(line: str, old: Mapping[str, str], new: Mapping[str, str]) -> str:
+    """A line with another name in each style; with the styles themselves where there is none."""
+    styles = {text: style for style, text in reversed(list(old.items()))}
+    found = "|".join(map(re.escape, sorted(styles, key=len, reverse=True)))
+    return re.sub(
+        rf"(?<![\w$])(?:{found})(?![\w$])", lambda each: new.get(styles[each[0]], f"#{styles[each[0]]}"), line
+    )
+
+
+def _beside(n_above: int, n: int) -> list[int]:
+    """The numbers of the neighbours that must be there: those beside the item, and two at least."""
+    if not n_above:
+        return [0, 1]
+    if n_above == n:
+        return [n - 2, n - 1]
+    return [n_above - 1, n_above]
+
+
+def _removed(run: Sequence[_ListEntry], at: int, item: ListItem) -> tuple[int, int, str, float] | None:
+    """The entry of a removed item between its neighbours."""
+    names = [each.name for each in run]
+    own = at + 1 if item.above else at - 1
+    if not 0 <= own < len(run) or names[own] != item.name:
+        return None
+    others = [own - 1 - n for n in range(len(item.above))] + [own + 1 + n for n in range(len(item.below))]
+    wanted = [*item.above, *item.below]
+    fitting = [n for n, name in zip(others, wanted, strict=True) if 0 <= n < len(run) and names[n] == name]
+    if len(fitting) < 2:
+        return None
+    return run[own].first, run[own].end, "", SURE if len(fitting) > 2 else LIKELY
+
+
+def _run(lines: Sequence[str], number: int, item: ListItem) -> list[_ListEntry]:
+    """The entries around a line that have its form, one after the other, a few on each side."""
+    shape, words = _shape(lines[number]), {name: _word(name) for name in item.names}
+
+    def entry(at: int) -> _ListEntry | None:
+        n = _block(lines, at)
+        if n is None or _shape(lines[at]) != shape:
+            return None
+        found = [name for name, word in words.items() if word.search(lines[at])]
+        return _ListEntry(at, at + n, found[0] if len(found) == 1 else "")
+
+    own = entry(number)
+    if own is None:
+        return []
+    run, at = [own], own.end
+    while len(run) <= 2 * MAX_AWAY and at < len(lines) and (below := entry(at)) is not None:
+        run.append(below)
+        at = below.end
+    for _ in range(2 * MAX_AWAY):
+        first = _entry_above(lines, run[0].first)
+        above = None if first is None else entry(first)
+        if above is None or above.end != run[0].first:
+            break
+        run.insert(0, above)
+    return run
+
+
+def _entry_above(lines: Sequence[str], number: int) -> int | None:
+    """The first line of the entry above a line."""
+    indent = indent_of(lines[number])
+    for at in range(number - 1, max(-1, number - 1 - MAX_BLOCK), -1):
+        if not lines[at].strip():
+            return None
+        if indent_of(lines[at]) <= indent:
+            return at
+    return None
+
+
+def _any_of(forms: Mapping[str, str]) -> re.Pattern[str]:
+    """A name in any style."""
+    return re.compile(rf"(?<![\w$])(?:{'|'.join(map(re.escape, set(forms.values())))})(?![\w$])")
+
+
+def _in_row(line: str, item: ListItem, own: re.Pattern[str]) -> tuple[int, str, str] | None:
+    """Where an item goes or is in a list on one line: the character, the old and the new text."""
+    above, below = [*item.above][::-1], [*item.below]
+    names = [*above, *([item.name] if item.is_removed else []), *below]
+    known = [name for name in names if _word(name).search(line)]
+    if not item.is_removed and own.search(line):
+        return None
+    wanted = [names[n] for n in _beside(len(above), len(names))] if not item.is_removed else known
+    if len(wanted) < 2 or (item.is_removed and item.name not in wanted):
+        return None
+    sign = r"\s*[,|]\s*"
+    items = [rf"(?P<i{n}>(?P<q{n}>[\"'`]?){re.escape(name)}(?P=q{n}))" for n, name in enumerate(wanted)]
+    match = re.search(rf"(?<![\w.]){sign.join(items)}(?![\w(.])", line)
+    if match is None:
+        return None
+    if item.is_removed:
+        at = wanted.index(item.name)
+        if at:
+            return match.end(f"i{at - 1}"), line[match.end(f"i{at - 1}") : match.end(f"i{at}")], ""
+        return match.start("i0"), line[match.start("i0") : match.start("i1")], ""
+    near = (item.above or item.below)[0]
+    at = wanted.index(near)
+    between = line[match.end("i0") : match.start("i1")]
+    text = match[f"i{at}"].replace(near, item.name)
+    if item.above:
+        return match.end(f"i{at}"), "", f"{between}{text}"
+    return match.start(f"i{at}"), "", f"{text}{between}"
+
+
+def _edit(
+    file: EditedFile,
+    item: ListItem,
+    path: str,
+    start: tuple[int, int],
+    end: tuple[int, int],
+    old: str,
+    new: str,
+    confidence: float,
+) -> NextEdit:
+    others = " and ".join(f"`{name}`" for name in [*item.above[:1], *item.below, *item.above[1:]][:2])
+    what = "was removed between them" if item.is_removed else "is new beside them"
+    return NextEdit(
+        "list",
+        path,
+        start,
+        end,
+        old,
+        new,
+        f"{others} stand here side by side, and `{item.name}` {what}.",
+        f"list {file.path} {item.name}",
+        confidence,
+        origin=Origin(file.path, item.line),
+        evidence="The same neighbours stand here in the same order, in lines of one form.",
+    )
 
 
 def _block(lines: Sequence[str], number: int) -> int | None:
@@ -198,29 +431,16 @@ def _block(lines: Sequence[str], number: int) -> int | None:
     return None
 
 
-def _around(lines: Sequence[str], number: int) -> Sequence[str]:
-    """The lines of the list around an entry: those that are not indented less, without a gap."""
-    indent, first, last = indent_of(lines[number]), number, number + 1
-    while first > max(0, number - REGION) and _is_inside(lines[first - 1], indent):
-        first -= 1
-    while last < min(len(lines), number + REGION) and _is_inside(lines[last], indent):
-        last += 1
-    return lines[first:last]
+def _is_in_import(lines: Sequence[str], number: int) -> bool:
+    """Whether a line is in an import statement: each file imports what it uses itself."""
+    if _IMPORT.match(lines[number]):
+        return True
+    indent = indent_of(lines[number])
+    above = (lines[at] for at in range(number - 1, -1, -1) if lines[at].strip() and indent_of(lines[at]) < indent)
+    return _IMPORT.match(next(above, "")) is not None
 
 
-def _is_inside(line: str, indent: int) -> bool:
-    return bool(line.strip()) and indent_of(line) >= indent
-
-
-def _has_beside(lines: Sequence[str], number: int, block: int, second: re.Pattern[str]) -> bool:
-    """Whether the entry above or below one is of the same shape and has the other name."""
-    shape, indent = _shape(lines[number]), indent_of(lines[number])
-    numbers = range(number - 1, max(-1, number - 2 * MAX_BLOCK), -1)
-    above = next((at for at in numbers if lines[at].strip() and indent_of(lines[at]) <= indent), -1)
-    below = number + block
-    return any(
-        0 <= at < len(lines) and _shape(lines[at]) == shape and second.search(lines[at]) for at in (above, below)
-    )
+_IMPORT = re.compile(r"\s*(?:import|from)\b")
 
 
 def _shape(line: str) -> str:

@@ -6,14 +6,19 @@ Lines and characters are 0-based; characters are Python characters.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from ...codegraph import SyntaxTree
 from ...languages import Language
 from ...retrieval import RepositoryIndex
 from ..workspace.recent_edits import Hunk
 from ..workspace.text import TextLines
+from .work import Work
+
+if TYPE_CHECKING:
+    from .parsed import Parsed
 
 Kind = Literal["rename", "signature", "repeated", "list", "import", "consequence", "rewrite"]
 """What an edit follows from: a renamed symbol, changed parameters, two alike edits, a new member of a list, a name
@@ -25,13 +30,31 @@ At = tuple[int, int]
 
 @dataclass(frozen=True)
 class EditedFile:
-    """A file with recent edits: its text before them and now. `hunks` are the net changes, in order of lines."""
+    """A file with recent edits: its text before them and now. `hunks` are the net changes, in order of lines.
+
+    `tree` is the syntax tree of any version of the text, if one is known.
+    """
 
     path: str
     language: Language
     before: TextLines
     now: TextLines
     hunks: tuple[Hunk, ...]
+    tree: SyntaxTree | None = field(default=None, compare=False, repr=False)
+
+    @cached_property
+    def text_before(self) -> str:
+        """The text before the edits, with "\n" line breaks."""
+        return _plain(self.before)
+
+    @cached_property
+    def text_now(self) -> str:
+        """The text of now, with "\n" line breaks."""
+        return _plain(self.now)
+
+
+def _plain(lines: TextLines) -> str:
+    return lines.text if "\r" not in lines.text else "\n".join(map(lines.line, range(lines.n_lines)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +62,7 @@ class Situation:
     """The edits of a session, and where its cursor is.
 
     `index` is the newest snapshot of the folder; a file that is edited right now may be older in it than in `edited`.
-    `edited` has the most recently edited file first.
+    `edited` has the most recently edited file first. `work` limits what a request reads, and ends a superseded one.
     """
 
     index: RepositoryIndex
@@ -47,6 +70,8 @@ class Situation:
     path: str
     line: int
     character: int
+    work: Work = field(default_factory=Work)
+    parsed: dict[tuple[str, str], Parsed | None] = field(default_factory=dict)  # by path and version, see `before`
 
     @cached_property
     def edited_by_path(self) -> dict[str, EditedFile]:

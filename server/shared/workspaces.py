@@ -87,6 +87,7 @@ class Workspaces:
 
     def __init__(self, *, separates_sessions: bool = False) -> None:
         self.turns = Turns()
+        self.later_turns = Turns()  # of work behind these
         self._separates_sessions = separates_sessions
         self._lock = threading.RLock()
         self._open: list[SharedWorkspace] = []

@@ -7,12 +7,12 @@ no edit. Lines are 0-based.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tree_sitter import Node, Parser
+from tree_sitter import Node
 
+from ...codegraph.bound_names import word_spans
 from ...codegraph.file_graph import MODULE_SCOPE, FileGraph
 from ...codegraph.graph import CodeGraph
 from ...codegraph.resolver import parse_dotted
@@ -20,12 +20,12 @@ from ...codegraph.symbol_table import MODULE, STAR_IMPORTS, Entry, ImportedName,
 from ...codegraph.syntax import TOO_SLOW
 from ...codegraph.typed_resolver import TypedResolver
 from ...codegraph.values import CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE, MODULE_VALUE, SUPER_VALUE, Value
-from ...languages import Language, dotted_name, grammar, language_named
+from ...languages import Language, dotted_name, language_named
 from ...languages.references import Role, is_name, literal_type, receiver_in_macro, receiver_of, role_of
 from ...retrieval import RepositoryIndex
+from .part_trees import Part, parts_at, tree_of
 from .symbol import Symbol
 
-SLICE_BYTES = 16_384
 MAX_HOPS = 4  # of re-exports of a value
 MAX_FILES = 300  # the most files that are read for matches by name
 
@@ -50,9 +50,7 @@ class Occurrence:
 
 def files_with(index: RepositoryIndex, name: str, n_files: int | None = MAX_FILES) -> Sequence[str]:
     """The first files that contain a name as a word, in order of paths; all of them for None."""
-    scores = index.lexical.bm25_of_groups([{name: 1.0}], [1.0]).scores
-    paths = {index.location(fragment).path for fragment in scores.nonzero()[0].tolist()}
-    return sorted(paths)[:n_files]
+    return sorted(index.files_with(name))[:n_files]
 
 
 def is_parsed(file: FileGraph) -> bool:
@@ -60,13 +58,43 @@ def is_parsed(file: FileGraph) -> bool:
     return language_named(file.language).grammar is not None and TOO_SLOW not in file.problems
 
 
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the names of a symbol stand in the source of a file, by their text, and what of it a grammar has to read.
+
+    `spans` are ranges in bytes, in order. `root` is the tree of the whole file, if it is known; else there is a part
+    around each span.
+    """
+
+    path: str
+    language: str
+    source: bytes
+    spans: list[tuple[int, int]]
+    parts: list[Part]
+    root: Node | None
+
+    @property
+    def n_bytes(self) -> int:
+        """How much a grammar has to read."""
+        return 0 if self.root is not None else sum(part.n_bytes for part in set(self.parts))
+
+    def roots(self) -> Iterator[tuple[int, int, Node]]:
+        """Each span with the root of a tree around it."""
+        for span, part in zip(self.spans, self.parts, strict=True):
+            yield *span, self.root or tree_of(self.language, self.source, part)
+
+
 @dataclass(slots=True)
 class Occurrences:
-    """Finds and resolves the occurrences of one symbol. `texts` are the sources of the files of the graph."""
+    """Finds and resolves the occurrences of one symbol. `texts` are the sources of the files of the graph.
+
+    `roots` has the roots of syntax trees that are known.
+    """
 
     graph: CodeGraph
     texts: Mapping[str, bytes]
     symbol: Symbol
+    roots: Mapping[str, Node] = field(default_factory=dict)
     resolver: TypedResolver = field(init=False)
     packages: set[str] = field(init=False)
     owners: set[str] = field(init=False)  # the identities of the symbol's owners
@@ -79,17 +107,28 @@ class Occurrences:
 
     def in_file(self, path: str) -> Iterator[Occurrence]:
         """The occurrences in a file, in order, but those of other symbols. Of declarations and imports all."""
+        return self.at(self.places(path))
+
+    def places(self, path: str) -> Places:
+        """Where the occurrences in a file may be."""
         file, source = self.graph.files[path], self.texts[path]
         source = language_named(file.language).readable(source)
         aliases = {item.local_name for item in file.imports if item.name == self.symbol.name} - {""}
-        words = "|".join(map(re.escape, sorted(aliases | {self.symbol.name}))).encode("utf-8", "surrogatepass")
-        places = [found.span() for found in re.finditer(rb"(?<![\w$])(?:%b)(?![\w$])" % words, source)]
-        if not places:
-            return
-        # Reading slices lets other threads run.
-        parser = Parser(grammar(file.language))
-        root = parser.parse(lambda at, _: source[at : at + SLICE_BYTES]).root_node
-        for start, end in places:
+        names = (name.encode("utf-8", "surrogatepass") for name in aliases | {self.symbol.name})
+        spans = sorted(span for name in names for span in word_spans(source, name))
+        return Places(
+            path,
+            file.language,
+            source,
+            spans,
+            parts_at(file, source, [start for start, _ in spans]),
+            self.roots.get(path),
+        )
+
+    def at(self, places: Places) -> Iterator[Occurrence]:
+        """As `in_file`, at these places."""
+        path = places.path
+        for start, end, root in places.roots():
             node = root.descendant_for_byte_range(start, end)
             # The node of a private name includes its sign: `#pay`.
             if node is None or node.end_byte != end or start - node.start_byte > 1 or not is_name(node):

@@ -10,7 +10,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
@@ -113,6 +113,9 @@ class OpenBuffers:
     _buffers: dict[Path, _Buffer] = field(default_factory=dict)
     _too_large: set[Path] = field(default_factory=set)
     _recent: dict[tuple[str, str], RecentEdits] = field(default_factory=dict)  # by folder and by whose edits they are
+    _pasted: dict[tuple[str, str], RecentEdits] = field(
+        default_factory=dict
+    )  # the same with long hunks: for next edits
     _pending: dict[Path, _PendingEdit] = field(default_factory=dict)  # edited, not yet queued on the writer
     _queued: dict[Path, None] = field(default_factory=dict)  # for the writer, which takes all of them at once
     _next_quiet_s: float = 0.0  # on the monotonic clock, see QUIET_PAUSES
@@ -145,6 +148,8 @@ class OpenBuffers:
         with self._lock:
             whose = facts.root, self._whose(session)
             self._recent[whose] = self._recent.get(whose, RecentEdits()).with_text(facts.key, text.text)
+            pasted = self._pasted.get(whose, RecentEdits(has_pasted=True))
+            self._pasted[whose] = pasted.with_text(facts.key, text.text)
             self._pending[path] = _PendingEdit(session, time.monotonic())
         return True
 
@@ -179,6 +184,8 @@ class OpenBuffers:
                 whose = facts.root, self._whose(session)
                 recent = self._recent.get(whose, RecentEdits())
                 self._recent[whose] = recent.with_change(facts.key, before, lines, changed, now_s)
+                pasted = self._pasted.get(whose, RecentEdits(has_pasted=True))
+                self._pasted[whose] = pasted.with_change(facts.key, before, lines, changed, now_s)
             buffer.replace(lines, changed)
             buffer.version, buffer.shown, buffer.is_indexed = version, shown, is_indexed
             self._pending[path] = _PendingEdit(session, now_s)
@@ -215,6 +222,11 @@ class OpenBuffers:
     def open_lines(self, path: Path) -> TextLines | None:
         buffer = self._buffers.get(path)
         return None if buffer is None else buffer.lines
+
+    def open_tree(self, path: Path) -> SyntaxTree | None:
+        """The syntax tree of an open text, or of an earlier version of it; None before its first analysis."""
+        buffer = self._buffers.get(path)
+        return None if buffer is None else buffer.tree
 
     def located(self, cursor: Cursor, facts: FileFacts) -> Cursor:
         """A cursor with its folder, its key in the index, recent edits and language id."""
@@ -261,11 +273,17 @@ class OpenBuffers:
         with self._lock:
             return {root: recent for (root, whose), recent in self._recent.items() if whose == self._whose(session)}
 
+    def edits_with_pasted(self, session: str, root: str) -> RecentEdits:
+        """Recent edits of a session in a folder, pasted and generated code among them."""
+        with self._lock:
+            return self._pasted.get((root, self._whose(session)), RecentEdits(has_pasted=True))
+
     def forget_session(self, session: str) -> None:
         """Drop the recent edits of a session that has ended, unless sessions share theirs."""
         with self._lock:
             if whose := self._whose(session):
                 self._recent = {key: recent for key, recent in self._recent.items() if key[1] != whose}
+                self._pasted = {key: recent for key, recent in self._pasted.items() if key[1] != whose}
 
     def directories_in(self, folder: Folder) -> set[str]:
         """Directories of the folder's open documents."""
@@ -281,14 +299,14 @@ class OpenBuffers:
             self._pending |= {path: _PendingEdit("", 0.0) for path in known if path not in self._pending}
         self.index_pending()
 
-    def index_pending(self, but: Path | None = None, session: str | None = None) -> Future[None] | None:
+    def index_pending(self, but: Collection[Path] = (), session: str | None = None) -> Future[None] | None:
         """Queue pending edits on the writer, of one session or of all, except those of `but`.
 
         None if there are none, or while paused.
         """
-        return self._queue(lambda path, edit: path != but and (session is None or edit.session in (session, "")))
+        return self._queue(lambda path, edit: path not in but and (session is None or edit.session in (session, "")))
 
-    def wait_for_pending(self, but: Path | None = None, session: str | None = None) -> None:
+    def wait_for_pending(self, but: Collection[Path] = (), session: str | None = None) -> None:
         """Queue pending edits as `index_pending`, and wait up to MAX_INDEXING_WAIT_S for their indexing.
 
         A completion waits for the edits of its own session alone: with 50 sessions there are always others.

@@ -202,7 +202,7 @@ class Membership:
             return ExcludedFile(path, "too large")
         if found.st_size > self.options.max_data_bytes and not verdict.named and _suffix(path) in _LIMITED_DATA:
             return ExcludedFile(path, "data")
-        if self.options.skip_generated and not verdict.named and _GENERATED_NAME.search(path):
+        if self.options.skip_generated and not verdict.named and has_generated_name(path):
             return ExcludedFile(path, "generated")
         return FoundFile(path, found.st_size, found.st_mtime_ns, verdict.named, identity_of(found))
 
@@ -308,6 +308,21 @@ def is_minified(text: str) -> bool:
     if max(lengths) <= _LONG_LINE:
         return False
     return max(lengths) > _USELESS_LINE or sum(n for n in lengths if n > _LONG_LINE) > len(text) / 2
+
+
+def is_writable(file: Path) -> bool:
+    """Whether a file may be changed on disk; also one that does not exist yet."""
+    try:
+        mode = file.stat().st_mode
+    except OSError:
+        return True
+    # The superuser has access to files without a bit for writing, too.
+    return bool(mode & 0o222) and os.access(file, os.W_OK)
+
+
+def has_generated_name(path: str) -> bool:
+    """Whether a file's name is usual for generated and minified files and for lock files."""
+    return _GENERATED_NAME.search(path) is not None
 
 
 def is_generated(text: str) -> bool:

@@ -18,6 +18,8 @@ from .text import TextChange, TextLines
 # Limits, not tuned: a prompt contains the latest few hunks, and longer ones were not typed.
 MAX_HUNKS = 32
 MAX_HUNK_LINES, MAX_HUNK_CHARACTERS = 60, 6000
+MAX_PASTED_LINES, MAX_PASTED_CHARACTERS, MAX_REPLACED_LINES = 600, 60_000, 8
+"""Limits of code that was pasted or deleted at once. It replaces few lines: long texts are not compared."""
 MAX_AGE_S = 3600.0
 
 
@@ -42,9 +44,10 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class RecentEdits:
-    """Hunks, most recently edited first."""
+    """Hunks, most recently edited first. `has_pasted`: with those of code that was pasted or deleted at once."""
 
     hunks: tuple[Hunk, ...] = ()
+    has_pasted: bool = False
 
     def with_edit(self, path: str, before: str, after: str, at: float) -> RecentEdits:
         """`with_change` for two plain texts."""
@@ -67,11 +70,11 @@ class RecentEdits:
             (hunk for hunk in hunks if _touches(hunk, change)), key=lambda hunk: (hunk.start_line, hunk.end_line)
         )
         merged = _merged(touched, change)
-        if _is_too_long(merged):
+        if self._is_too_long(merged):
             merged = change  # the earlier hunk is complete; start a new one
-        new = () if _is_too_long(merged) or not (merged.before or merged.after) else (merged,)
+        new = () if self._is_too_long(merged) or not (merged.before or merged.after) else (merged,)
         others = (_moved(hunk, change) for hunk in hunks if hunk not in touched)
-        return RecentEdits((*new, *others)[:MAX_HUNKS])
+        return replace(self, hunks=(*new, *others)[:MAX_HUNKS])
 
     def with_text(self, path: str, text: str) -> RecentEdits:
         """The history after a file was opened, without its hunks that do not match the text."""
@@ -79,7 +82,17 @@ class RecentEdits:
             return self
         lines = TextLines(text)
         all_lines = [lines.line(number) for number in range(lines.n_lines)]
-        return RecentEdits(tuple(hunk for hunk in self.hunks if hunk.path != path or matches_text(hunk, all_lines)))
+        hunks = tuple(hunk for hunk in self.hunks if hunk.path != path or matches_text(hunk, all_lines))
+        return replace(self, hunks=hunks)
+
+    def _is_too_long(self, hunk: Hunk) -> bool:
+        lines = (*hunk.before, *hunk.after)
+        n_lines, n_characters = len(lines), sum(map(len, lines))
+        if n_lines <= MAX_HUNK_LINES and n_characters <= MAX_HUNK_CHARACTERS:
+            return False
+        is_pasted = min(len(hunk.before), len(hunk.after)) <= MAX_REPLACED_LINES
+        fits = n_lines <= MAX_PASTED_LINES and n_characters <= MAX_PASTED_CHARACTERS
+        return not (self.has_pasted and is_pasted and fits)
 
 
 def matches_text(hunk: Hunk, lines: Sequence[str]) -> bool:
@@ -146,8 +159,3 @@ def _moved(hunk: Hunk, change: Hunk) -> Hunk:
     if hunk.path != change.path or hunk.start_line < change.start_line:
         return hunk
     return replace(hunk, start_line=hunk.start_line + len(change.after) - len(change.before))
-
-
-def _is_too_long(hunk: Hunk) -> bool:
-    lines = (*hunk.before, *hunk.after)
-    return len(lines) > MAX_HUNK_LINES or sum(map(len, lines)) > MAX_HUNK_CHARACTERS

@@ -30,6 +30,7 @@ from ..completion.values import AUTOMATIC, NO_TRACE, Completion, RequestOptions,
 from ..config import Config, load_config
 from ..models.active import ActiveModels
 from ..models.chain import ModelChain
+from ..next_edit.rewrite.service import RewriteOptions, Rewrites
 from ..next_edit.service import NextEdits
 from ..next_edit.values import NextEdit
 from .buffers import INDEX_AFTER_S
@@ -95,7 +96,8 @@ class Workspace(WorkspaceIndex):
         self.completion = CompletionService(
             self._folders, self._buffers, self._models, config, self.stats, self._idle, self._closed
         )
-        self.next_edits_of = NextEdits(self._buffers, self.stats, config.next_edits)
+        self._rewrites = Rewrites(self._buffers, lambda: self._models.chain, config)
+        self.next_edits_of = NextEdits(self._buffers, self.stats, config.next_edits, self._rewrites)
         self._quiet_timer = QuietTimer(
             (WARM_UP_AFTER_S, self.completion.warm_up),
             (INDEX_AFTER_S, self._buffers.index_pending),
@@ -117,6 +119,7 @@ class Workspace(WorkspaceIndex):
         self._models.configure(config, is_paused=self.is_paused)
         self.completion.configure(config)
         self.next_edits_of.configure(config.next_edits)
+        self._rewrites.configure(config)
         self._close_chat()
         self._memory_limit = self._new_memory_limit(config)
         self._configure_index(config)
@@ -198,12 +201,17 @@ class Workspace(WorkspaceIndex):
 
     # Next edits. `self.next_edits_of` has the same with files, for sessions, and feedback on them.
 
-    def next_edits(self, path: Path | str, line: int, character: int, limit: int = 20) -> tuple[NextEdit, ...]:
+    def next_edits(
+        self, path: Path | str, line: int, character: int, limit: int = 20, *, cancel: Cancel | None = None
+    ) -> tuple[NextEdit, ...]:
         """What the recent edits of open texts make necessary, best first, with paths relative to their folder.
 
-        Positions are 0-based, in Python characters.
+        Positions are 0-based, in Python characters. Where nothing else is known, a model is asked that the settings
+        allow, which may take seconds.
         """
-        return tuple(offer.edit for offer in self.next_edits_of.at(Path(path), line, character, limit))
+        rewrite = RewriteOptions(cancel or Cancel())
+        offers = self.next_edits_of.at(Path(path), line, character, limit, rewrite=rewrite)
+        return tuple(offer.edit for offer in offers)
 
     # Completions. `self.completion` has the same for cursors, and feedback on completions.
 

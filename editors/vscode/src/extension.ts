@@ -9,6 +9,7 @@ import { describe } from "./errors";
 import { Inline } from "./inline";
 import { choose, install, showNotFound, showOutdated } from "./install";
 import { isOutdated } from "./locate";
+import { NextEdits } from "./nextedits/index";
 import { Pages } from "./pages";
 import type { StatusResult } from "./protocol";
 import { searchWorkspace } from "./search";
@@ -25,9 +26,10 @@ export function activate(context: vscode.ExtensionContext): void {
   server.middleware = inline.middleware;
   const status = new StatusItem(server, inline);
   const pages = new Pages(server);
+  const nextEdits = new NextEdits(server, inline, (title, lines) => pages.showLines(title, lines));
   running = server;
   registerChat(context, server);
-  context.subscriptions.push(log, server, inline, status, pages);
+  context.subscriptions.push(log, server, inline, status, pages, nextEdits);
   context.subscriptions.push(...commands(context, { server, inline, status, pages }));
   context.subscriptions.push(
     server.onNotFound((located) => void showNotFound(located)),

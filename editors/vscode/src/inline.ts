@@ -38,6 +38,9 @@ export class Inline implements vscode.Disposable {
   private readonly busyEmitter = new vscode.EventEmitter<boolean>();
   /** Fires true while the server computes a completion. */
   readonly onBusy = this.busyEmitter.event;
+  private readonly shownEmitter = new vscode.EventEmitter<void>();
+  /** Fires when the server has answered: there is ghost text, or none. */
+  readonly onShown = this.shownEmitter.event;
   private readonly listener = vscode.workspace.onDidChangeTextDocument((event) => this.updateShown(event));
 
   constructor(private readonly server: Server) {}
@@ -56,7 +59,9 @@ export class Inline implements vscode.Disposable {
         wantsCandidates ? this.candidates(document, position, token) : this.first(next(document, position, context, token)),
       );
       if (token.isCancellationRequested || document.isClosed || document.version !== at.version) return undefined;
-      return this.show(document, at, items, selected?.text.length);
+      const shown = this.show(document, at, items, selected?.text.length);
+      this.shownEmitter.fire();
+      return shown;
     },
     sendRequest: (type, params, token, next) => {
       const method = typeof type === "string" ? type : type.method;
@@ -82,9 +87,15 @@ export class Inline implements vscode.Disposable {
     await vscode.commands.executeCommand("editor.action.inlineSuggest.trigger");
   }
 
+  /** Whether there is ghost text at the cursor, as far as it is known: VS Code does not tell when it is hidden. */
+  isShownAt(document: vscode.TextDocument, position: vscode.Position): boolean {
+    return isSame(this.shown, positionOf(document, position));
+  }
+
   dispose(): void {
     this.listener.dispose();
     this.busyEmitter.dispose();
+    this.shownEmitter.dispose();
   }
 
   private async first(

@@ -62,6 +62,11 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Documen
     });
   }
 
+  /** A page of this extension. */
+  async showLines(title: string, lines: readonly PageLine[]): Promise<void> {
+    await this.open(title, async () => lines);
+  }
+
   async status(): Promise<void> {
     await this.open("Weft status", async () => {
       const { page, text } = await this.server.request<StatusResult>("weft/status");

@@ -623,6 +623,16 @@ export interface VersionedTextDocumentIdentifier {
   version: number;
 }
 
+/** The fields of an LSP `Diagnostic` that are read. */
+export interface DiagnosticParams {
+  /** Its place in the document. */
+  range: Range;
+  /** What it says. */
+  message: string;
+  /** 1: error, 2: warning, 3: information, 4: hint; null: error. */
+  severity?: number | null;
+}
+
 /** A cursor in a version of an open document. For an older version the answer has no edits. */
 export interface NextEditParams {
   /** An open document, with its version. */
@@ -631,6 +641,10 @@ export interface NextEditParams {
   position: Position;
   /** Maximum number of edits, 1 to 1,000. */
   limit?: number;
+  /** What other servers say of the document, for a model that rewrites its lines. */
+  diagnostics?: DiagnosticParams[] | null;
+  /** Where a model may be asked, which takes time: where the answer would be empty, also where it would have no edit of this document, or nowhere. */
+  rewrite?: "ifEmpty" | "ifNoneHere" | "never";
 }
 
 /** A document and the version for which an edit is; null for a file that is not open. */

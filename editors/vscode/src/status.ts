@@ -71,6 +71,7 @@ export class StatusItem implements vscode.Disposable {
       entry(kind === "paused" ? "Resume" : "Pause", "weft.pause"),
       entry("Explain Completion", "weft.why"),
       entry("Show More Completions", "weft.moreCompletions"),
+      entry("Next Edit", "weft.nextEdit"),
       entry("Ask About This Repository", "weft.chat"),
       SEPARATOR,
       entry("Status", "weft.status"),

@@ -7,6 +7,7 @@ test("settings of the extension are not sent to the server", () => {
     "weft.enabled",
     "weft.server.command",
     "weft.trace.server",
+    "weft.next_edits.show",
     "weft.log_level",
     "weft.completion.enabled",
     "other.key",

@@ -26,7 +26,8 @@ async def handle_code_action(session: Session, params: types.CodeActionParams) -
     only = params.context.only
     if document is None or (only and not any(_is_kind(FOLLOW_UPS, str(each)) for each in only)):
         return []
-    offers = await next_edits(session, document, document.version, params.range.start, MAX_EDITS)
+    position, version = params.range.start, document.version
+    offers = await next_edits(session, document, version, position, MAX_EDITS, rewrite="never")
     groups: dict[str, list[Offer]] = {}
     for offer in offers:
         groups.setdefault(offer.edit.cause, []).append(offer)

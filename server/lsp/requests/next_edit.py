@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from lsprotocol import types
 
+from ....errors import Cancelled
 from ....llm import Cancel
+from ...next_edit.rewrite.request import Diagnostic
+from ...next_edit.rewrite.service import RewriteOptions
 from ...next_edit.service import Offer
 from ...output.types import (
     Command,
@@ -26,6 +31,7 @@ from ..messages import (
     WEFT_DID_SHOW_NEXT_EDIT,
     WEFT_DID_TAKE_NEXT_EDIT,
     WEFT_NEXT_EDIT,
+    DiagnosticParams,
     InlineEditParams,
     ItemParams,
     NextEditParams,
@@ -33,6 +39,8 @@ from ..messages import (
 )
 from ..registry import handles
 from ..session import Session
+
+_SEVERITIES = {severity.value: severity.name.lower() for severity in types.DiagnosticSeverity}
 
 N_SEARCHED = 100
 """So many edits of all files are searched for one in the requested document."""
@@ -44,7 +52,16 @@ async def handle_next_edit(session: Session, params: NextEditParams) -> NextEdit
     document = session.document(params.text_document.uri)
     if document is None:
         return None
-    offers = await next_edits(session, document, params.text_document.version, params.position, params.limit)
+    diagnostics = tuple(map(_diagnostic, params.diagnostics or ()))
+    offers = await next_edits(
+        session,
+        document,
+        params.text_document.version,
+        params.position,
+        params.limit,
+        rewrite=params.rewrite,
+        diagnostics=diagnostics,
+    )
     return {"version": document.version, "edits": [_item(session, offer) for offer in offers]}
 
 
@@ -54,13 +71,21 @@ async def handle_inline_edit(session: Session, params: InlineEditParams) -> Inli
     document = session.document(params.text_document.uri)
     if document is None:
         return {"edits": []}
-    offers = await next_edits(session, document, params.text_document.version, params.position, N_SEARCHED)
+    version, position = params.text_document.version, params.position
+    offers = await next_edits(session, document, version, position, N_SEARCHED, rewrite="ifNoneHere")
     here = (offer for offer in offers if offer.file == document.path and not offer.edit.is_marked)
     return {"edits": [_inline_edit(session, offer) for offer in here][:1]}
 
 
 async def next_edits(
-    session: Session, document: Document, version: int, position: types.Position, limit: int
+    session: Session,
+    document: Document,
+    version: int,
+    position: types.Position,
+    limit: int,
+    *,
+    rewrite: Literal["ifEmpty", "ifNoneHere", "never"] = "ifEmpty",
+    diagnostics: tuple[Diagnostic, ...] = (),
 ) -> list[Offer]:
     """The next edits at a position; none if the document changed meanwhile."""
     if version != document.version:
@@ -68,9 +93,15 @@ async def next_edits(
     cursor = session.cursor(document, position)
 
     def call(workspace: Workspace, cancel: Cancel) -> list[Offer]:
-        return workspace.next_edits_of.at(document.path, cursor.line, cursor.character, limit, session=cursor.session)
+        where = document.path, cursor.line, cursor.character
+        options = RewriteOptions(cancel, diagnostics, only_here=rewrite == "ifNoneHere")
+        asked = None if rewrite == "never" else options
+        try:
+            return workspace.next_edits_of.at(*where, limit, session=cursor.session, cancel=cancel, rewrite=asked)
+        except Cancelled:
+            return []
 
-    offers = await session.run_latest("next edit", document, call) or []
+    offers = await session.run_behind("next edit", document, call) or []
     now = session.document(document.uri)
     return offers if now is not None and now.version == version else []
 
@@ -97,6 +128,11 @@ def handle_did_show_inline_edit(session: Session, params: ShownInlineEditParams)
     for argument in command.get("arguments", ()) if isinstance(command, dict) else ():
         if isinstance(argument, dict) and isinstance(argument.get("id"), str):
             handle_did_show_next_edit(session, ItemParams(argument["id"]))
+
+
+def _diagnostic(diagnostic: DiagnosticParams) -> Diagnostic:
+    severity = _SEVERITIES.get(diagnostic.severity or 1, "error")
+    return Diagnostic(diagnostic.range.start.line, severity, diagnostic.message)
 
 
 def _inline_edit(session: Session, offer: Offer) -> InlineEdit:

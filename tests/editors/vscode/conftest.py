@@ -225,6 +225,17 @@ class Window:
         lines = self.do("ghost")
         return None if lines is None else "\n".join(lines)
 
+    def drawn(self) -> list[tuple[str, str, list[str]]]:
+        """The lines of the active editor on which decorations draw: the code, what is struck, and the drawn texts."""
+        return [(each["line"], each["struck"], each["texts"]) for each in self.do("drawn")]
+
+    def draws(self, *lines: tuple[str, str, list[str]]) -> None:
+        """Waits until exactly this is drawn."""
+        try:
+            self._until(lambda: self.drawn() == list(lines), f"{lines} to be drawn")
+        except AssertionError:
+            raise AssertionError(f"waited for {lines} to be drawn, but {self.drawn()} is") from None
+
     def shows(self, ghost: str | None, **within: float) -> None:
         """Waits until this is the ghost text."""
         self._until(lambda: self.ghost() == ghost or None, f"the ghost text {ghost!r}", **within)
@@ -239,7 +250,7 @@ class Window:
 
     def status(self) -> str:
         """The accessible label of the status bar item."""
-        return self.attribute(".statusbar-item[id^='weft.weft']", "aria-label") or ""
+        return self.attribute(".statusbar-item[id$='weft.status']", "aria-label") or ""
 
     def notices(self) -> list[str]:
         return self.texts(".notification-toast .notification-list-item-message")
@@ -496,7 +507,7 @@ def shop(vscode: VSCode, shop_workspace: Path, shop_files: dict[str, str]) -> It
         window = vscode.kept = vscode.open(shop_workspace)
         window.folder = shop_workspace.parent / "shop"
     yield window
-    vscode.wire.order(blank=None, hold=None, freeze=None)
+    vscode.wire.order(blank=None, fill=None, hold=None, freeze=None)
     vscode.set()
     window.close_editors()
     for file in window.folder.iterdir():

@@ -68,6 +68,7 @@ const actions = {
     return (await first(page, what)).getAttribute(name);
   },
   ghost: (page) => page.evaluate(ghostText),
+  drawn: (page) => page.evaluate(drawnTexts),
   async evaluate(page, { script, frame }) {
     return (await scopeOf(page, frame)).evaluate(script);
   },
@@ -85,6 +86,26 @@ function ghostText() {
   const atCursor = texts('.ghost-text-decoration, .ghost-text-decoration-preview').join('');
   const below = texts('.suggest-preview-text .view-line');
   return atCursor || below.length ? [atCursor, ...below] : null;
+}
+
+/** The lines of the active editor with texts that decorations draw: the code of the line, what is struck, what is drawn. */
+function drawnTexts() {
+  const editor = document.querySelector('.editor-group-container.active .monaco-editor .view-lines');
+  const plain = (text) => text.replace(/\u00a0/g, ' ');
+  const drawn = [];
+  for (const line of editor?.querySelectorAll('.view-line') ?? []) {
+    const [struck, texts] = [[], []];
+    for (const span of line.querySelectorAll('span span')) {
+      if (getComputedStyle(span).textDecorationLine === 'line-through') struck.push(plain(span.textContent));
+      for (const end of ['::before', '::after']) {
+        const content = getComputedStyle(span, end).content;
+        if (/^".+"$/s.test(content)) texts.push(plain(JSON.parse(content)));
+      }
+    }
+    const top = parseFloat(line.style.top);
+    if (struck.length || texts.length) drawn.push({ top, line: plain(line.textContent), struck: struck.join(''), texts });
+  }
+  return drawn.sort((left, right) => left.top - right.top);
 }
 
 /** The page, or the frame of a webview that holds an element `frame`; undefined while there is none. */

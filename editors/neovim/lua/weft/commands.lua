@@ -156,6 +156,10 @@ M._commands = {
   previous = calling('weft', 'previous'),
   dismiss = calling('weft', 'dismiss'),
   trigger = calling('weft', 'trigger'),
+  ['next-edit'] = calling('weft.next_edits', 'next_or_ask'),
+  ['refuse-edit'] = calling('weft.next_edits', 'refuse'),
+  ['why-edit'] = calling('weft.follow_ups', 'why'),
+  ['follow-ups'] = calling('weft.follow_ups', 'open'),
 }
 
 return M

@@ -119,6 +119,11 @@ function M.position_params(encoding)
   return vim.lsp.util.make_position_params(0, encoding)
 end
 
+--- The version of a buffer's text in LSP messages: 0 when it was opened, the changedtick of the last change after that.
+function M.lsp_version(bufnr)
+  return vim.lsp.util.buf_versions[bufnr] or 0
+end
+
 --- The nearest folder at or above `path` that contains one of `markers`, or nil. An item of `markers` is a name or a
 --- list of names; an item counts before all later ones, as in vim.fs.root of Neovim 0.12.
 function M.root(path, markers)

@@ -16,6 +16,8 @@ M.defaults = {
   settings = {},
   -- Filetypes to attach to; nil means all.
   filetypes = nil,
+  -- The name of the LSP client. sidekick.nvim shows the next edits of a client whose name contains "copilot".
+  client_name = 'weft',
   -- The workspace folder is the nearest folder above the file that contains one of these. Names of an earlier
   -- list count first: a repository is one workspace, whatever packages it has.
   root_markers = {
@@ -38,11 +40,26 @@ M.defaults = {
     -- function(bufnr) that returns false to hide ghost text, for example while a completion plugin's menu is open.
     when = nil,
   },
-  -- Highlight groups that WeftGhost and WeftGhostHint link to.
-  highlights = { ghost = 'Comment', hint = 'NonText' },
+  next_edits = {
+    -- Show what your edits make necessary elsewhere: true, false, or a function of the buffer.
+    enabled = true,
+    -- 'eager' draws the next edit at its place, 'quiet' only names it at the end of the cursor's line. 'off' shows one
+    -- only after :Weft next-edit.
+    show = 'eager',
+    -- Also look for one in Insert mode, so many milliseconds after the last key; 0 waits until Insert mode ends.
+    idle_ms = 0,
+  },
+  -- Highlight groups that WeftGhost, WeftGhostHint, WeftNextEditAdd, WeftNextEditDelete and WeftNextEditHint link to.
+  highlights = {
+    ghost = 'Comment',
+    hint = 'NonText',
+    next_edit_add = 'DiffAdd',
+    next_edit_delete = 'DiffDelete',
+    next_edit_hint = 'Comment',
+  },
   -- The window of the chat: 'vsplit', 'split', 'float' or 'tab'; its width or height in cells.
   chat = { window = 'vsplit', size = 72 },
-  -- The window of the reports (why, status, doctor, log) and of the history.
+  -- The window of the reports (why, status, doctor, log), of the history and of the follow-up edits.
   pages = { window = 'split', size = 15 },
   -- A server that exits is restarted after first_ms; the delay doubles with each attempt, up to longest_ms.
   restart = { first_ms = 1000, longest_ms = 30000, tries = 6 },
@@ -55,10 +72,12 @@ local TYPES = {
   cmd = { 'table', 'nil' },
   filetypes = { 'table', 'nil' },
   enabled = { 'boolean', 'function' },
+  ['next_edits.enabled'] = { 'boolean', 'function' },
   ['ghost.when'] = { 'function', 'nil' },
 }
 local WORDS = {
   ['ghost.display'] = { 'auto', 'own' },
+  ['next_edits.show'] = { 'eager', 'quiet', 'off' },
   ['chat.window'] = { 'vsplit', 'split', 'float', 'tab' },
   ['pages.window'] = { 'vsplit', 'split', 'float', 'tab' },
 }

@@ -1,7 +1,7 @@
 -- Draws ghost text: one extmark per buffer.
 --
 -- Shows the buffer as it will be after acceptance: the text behind the cursor follows the last line, and replaced text is
--- hidden. Owns the namespace and the highlight groups.
+-- hidden. Owns the namespace, and the highlight groups of the plugin.
 
 local compat = require('weft.compat')
 local config = require('weft.config')
@@ -11,7 +11,13 @@ local M = {}
 M.namespace = vim.api.nvim_create_namespace('weft.ghost')
 
 -- The highlight groups by their names in the option `highlights`.
-local GROUPS = { ghost = 'WeftGhost', hint = 'WeftGhostHint' }
+local GROUPS = {
+  ghost = 'WeftGhost',
+  hint = 'WeftGhostHint',
+  next_edit_add = 'WeftNextEditAdd',
+  next_edit_delete = 'WeftNextEditDelete',
+  next_edit_hint = 'WeftNextEditHint',
+}
 local MARK = 1
 
 -- What makes a group differ from other text in a terminal without 'termguicolors'.
@@ -60,21 +66,21 @@ function M.show(bufnr, row, col, text, n_replaced, hint)
   if #lines == 1 and compat.has_inline_text and vim.endswith(text, replaced) then
     -- Inline: the text of the line moves and keeps its highlighting.
     mark.virt_text_pos = 'inline'
-    mark.virt_text = M._join({ { M._expand_tabs(text:sub(1, #text - #replaced), column), GROUPS.ghost } }, hints)
+    mark.virt_text = M._join({ { M.expand_tabs(text:sub(1, #text - #replaced), column), GROUPS.ghost } }, hints)
   elseif #lines == 1 then
-    local first = M._expand_tabs(text, column)
-    local rest = M._expand_tabs(kept, column + vim.fn.strdisplaywidth(first))
+    local first = M.expand_tabs(text, column)
+    local rest = M.expand_tabs(kept, column + vim.fn.strdisplaywidth(first))
     mark.virt_text = M._cover({ { first, GROUPS.ghost }, { rest, 'Normal' } }, after, column, hints)
   else
-    mark.virt_text = M._cover({ { M._expand_tabs(lines[1], column), GROUPS.ghost } }, after, column, {})
+    mark.virt_text = M._cover({ { M.expand_tabs(lines[1], column), GROUPS.ghost } }, after, column, {})
     mark.virt_lines = {}
     for i = 2, #lines do
       -- A virtual line needs at least one character to be drawn.
       local is_empty = lines[i] == '' and (i < #lines or kept == '')
-      mark.virt_lines[i - 1] = { { is_empty and ' ' or M._expand_tabs(lines[i], 0), GROUPS.ghost } }
+      mark.virt_lines[i - 1] = { { is_empty and ' ' or M.expand_tabs(lines[i], 0), GROUPS.ghost } }
     end
     local last = mark.virt_lines[#mark.virt_lines]
-    table.insert(last, { M._expand_tabs(kept, vim.fn.strdisplaywidth(last[1][1])), 'Normal' })
+    table.insert(last, { M.expand_tabs(kept, vim.fn.strdisplaywidth(last[1][1])), 'Normal' })
     vim.list_extend(last, hints)
   end
   vim.api.nvim_buf_set_extmark(bufnr, M.namespace, row, col, mark)
@@ -109,7 +115,7 @@ function M._join(chunks, more)
 end
 
 --- Expands the tabs of `text`, which starts at this column.
-function M._expand_tabs(text, column)
+function M.expand_tabs(text, column)
   if not text:find('\t', 1, true) then
     return text
   end

@@ -4,6 +4,7 @@
 
 local client = require('weft.client')
 local compat = require('weft.compat')
+local config = require('weft.config')
 local locate = require('weft.locate')
 
 local M = {}
@@ -69,12 +70,26 @@ function M._server()
   for _, folder in ipairs(server.workspace_folders or {}) do
     info('Workspace folder: ' .. folder.name)
   end
+  M._next_edits()
   return true
+end
+
+--- Whether the server knows next edits; it answers null for a file that is not open.
+function M._next_edits()
+  local document = { uri = 'file:///weft-health', version = 0 }
+  local params = { textDocument = document, position = { line = 0, character = 0 } }
+  local _, problem = M._answer('weft/nextEdit', params)
+  if problem then
+    local advice = 'Update the server: it is older than the plugin. `pipx upgrade weft-lsp`'
+    warn('The server has no next edits: ' .. problem.message, { advice })
+  else
+    ok('The server finds next edits; shown: ' .. config.options.next_edits.show .. '.')
+  end
 end
 
 function M._status()
   start('Status')
-  local status = M._answer('weft/status')
+  local status = M._answer_or_report('weft/status')
   for _, line in ipairs(status and status.page or {}) do
     if line.text ~= '' then
       info(line.text)
@@ -84,7 +99,7 @@ end
 
 function M._doctor()
   start('Doctor')
-  local found = M._answer('weft/doctor')
+  local found = M._answer_or_report('weft/doctor')
   for _, finding in ipairs(found and found.findings or {}) do
     local text = finding.what .. ': ' .. finding.found
     if finding.nextStep == '' then
@@ -95,20 +110,28 @@ function M._doctor()
   end
 end
 
---- The answer of the server; nil after a reported error.
-function M._answer(method)
-  local answer, problem
-  client.request(method, vim.NIL, function(err, result)
-    answer, problem = result or {}, err
+--- The answer of the server; nil and the error when there is none.
+function M._answer(method, params)
+  local is_done, answer, problem
+  client.request(method, params or vim.NIL, function(err, result)
+    is_done, answer, problem = true, result, err
   end)
   vim.wait(TIMEOUT_MS, function()
-    return answer ~= nil
+    return is_done
   end, 20)
-  if problem or not answer then
-    report_error(problem and problem.message or 'The server did not answer in time.', { ':Weft restart', ':Weft log' })
-    return nil
+  if not is_done then
+    problem = { message = 'The server did not answer in time.' }
   end
-  return answer
+  return answer, problem
+end
+
+--- The answer of the server; nil after a reported error.
+function M._answer_or_report(method)
+  local answer, problem = M._answer(method)
+  if problem then
+    report_error(problem.message, { ':Weft restart', ':Weft log' })
+  end
+  return type(answer) == 'table' and answer or nil
 end
 
 return M

@@ -5,6 +5,7 @@ local client = require('weft.client')
 local config = require('weft.config')
 local draw = require('weft.draw')
 local ghost = require('weft.ghost')
+local next_edits = require('weft.next_edits')
 local notice = require('weft.notice')
 local status = require('weft.status')
 local suggestions = require('weft.suggestion')
@@ -27,9 +28,11 @@ function M.setup(given)
   local group = vim.api.nvim_create_augroup('weft', { clear = true })
   vim.api.nvim_create_autocmd('ColorScheme', { group = group, callback = draw.set_highlights })
   M._start_display(group)
+  next_edits.enable(group)
   status.enable()
   local options = config.options
   local start = { options.cmd or '', options.cmd_env, options.shared, options.settings, options.filetypes or '' }
+  table.insert(start, options.client_name)
   if started_with and not vim.deep_equal(start, started_with) then
     client.restart()
   else
@@ -72,6 +75,16 @@ end
 --- Requests a completion explicitly. True when a request was sent.
 function M.trigger()
   return accept.trigger()
+end
+
+--- Goes to the displayed next edit, or makes it when the cursor is there. False when none is displayed.
+function M.next_edit()
+  return next_edits.next()
+end
+
+--- Refuses the displayed next edit: it is not offered again in this session. False when none is displayed.
+function M.refuse_edit()
+  return next_edits.refuse()
 end
 
 --- Whether ghost text is visible.

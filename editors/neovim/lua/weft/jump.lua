@@ -84,12 +84,20 @@ end
 
 --- Opens the lines of a link in a file window, with the cursor on the first line.
 function M.open(link, how)
-  if not link.uri:match('^file:') then
-    return notice.warn('only files can be opened, not ' .. link.uri .. '.')
+  local bufnr = M.open_file(link.uri, how)
+  if bufnr then
+    M._select(bufnr, link)
   end
-  local bufnr = vim.uri_to_bufnr(link.uri)
-  if not vim.api.nvim_buf_is_loaded(bufnr) and not compat.uv.fs_stat(vim.uri_to_fname(link.uri)) then
-    return notice.warn(vim.uri_to_fname(link.uri) .. ' does not exist any more. Ask again for its new location.')
+end
+
+--- Opens the file of a URI in a file window. Returns its buffer, or nil after a warning.
+function M.open_file(uri, how)
+  if not uri:match('^file:') then
+    return notice.warn('only files can be opened, not ' .. uri .. '.')
+  end
+  local bufnr = vim.uri_to_bufnr(uri)
+  if not vim.api.nvim_buf_is_loaded(bufnr) and not compat.uv.fs_stat(vim.uri_to_fname(uri)) then
+    return notice.warn(vim.uri_to_fname(uri) .. ' does not exist any more. Ask again for its new location.')
   end
   local target = window.normal()
   window.leave_float()
@@ -108,7 +116,7 @@ function M.open(link, how)
   if not ok then
     return notice.warn(problem)
   end
-  M._select(bufnr, link)
+  return bufnr
 end
 
 --- Moves to the next link; wraps around.

@@ -10,17 +10,19 @@ local locate = require('weft.locate')
 
 local M = {}
 
-local NAME = 'weft'
+-- The name of the client that was started last.
+local client_name = config.defaults.client_name
 
 -- Folders that a client has, by client id and URI; folders to send once it is initialized, by client id.
 local sent, to_send = {}, {}
 
 --- Attaches to all current and future buffers.
 function M.enable(command, hooks)
+  client_name = config.options.client_name
   if compat.has_lsp_config then
     -- An assignment: a call would merge the options of an earlier setup.
-    vim.lsp.config[NAME] = M._config(command, hooks)
-    vim.lsp.enable(NAME)
+    vim.lsp.config[client_name] = M._config(command, hooks)
+    vim.lsp.enable(client_name)
   else
     M._attach_by_autocommand(command, hooks)
   end
@@ -28,7 +30,7 @@ end
 
 function M.disable()
   if compat.has_lsp_config then
-    vim.lsp.enable(NAME, false)
+    vim.lsp.enable(client_name, false)
   end
   for _, client in ipairs(M.clients()) do
     compat.call(client, 'stop')
@@ -43,7 +45,7 @@ end
 
 --- The clients that have not stopped, including those that are starting.
 function M.clients()
-  return compat.clients(NAME)
+  return compat.clients(client_name)
 end
 
 function M._config(command, hooks)
@@ -53,7 +55,7 @@ function M._config(command, hooks)
   -- An empty Lua table would be encoded as a list.
   local settings = next(config.options.settings) and config.options.settings or vim.empty_dict()
   local started = {
-    name = NAME,
+    name = client_name,
     cmd = command,
     -- Not the workspace: `python -m weft` would import modules from there.
     cmd_cwd = vim.fn.fnamemodify(command[1], ':h'),
@@ -133,7 +135,7 @@ end
 
 --- The `reuse_client` of vim.lsp.start: one client serves all roots; a new root becomes a workspace folder.
 function M._reuse(client, started)
-  if client.name ~= NAME or compat.call(client, 'is_stopped') then
+  if client.name ~= client_name or compat.call(client, 'is_stopped') then
     return false
   end
   if started.root_dir then

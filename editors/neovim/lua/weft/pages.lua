@@ -1,7 +1,8 @@
 -- Reports of the server: explanation of a completion, status, doctor.
 --
 -- Shows a report in a buffer that is not modifiable, with links. A report is a list of { text, uri?, range? } from the
--- server; its actions are shown as `:Weft` commands.
+-- server; its actions are shown as `:Weft` commands. Pages of the plugin itself also have `link`, the bytes of a line that
+-- are the link, and `spans`, bytes with a highlight group: { { first, last, group }, ... }.
 
 local client = require('weft.client')
 local compat = require('weft.compat')
@@ -15,17 +16,32 @@ local M = {}
 -- The commands for actions that are no subcommand of `:Weft`.
 local COMMANDS = { settings = ':help weft-settings', models = ':help weft-settings' }
 
+local SPANS = vim.api.nvim_create_namespace('weft.pages')
+
 local refreshes = {}
 
---- Shows a report in the buffer weft://NAME. `refresh` requests it again, for the key r.
+--- Shows a report in the buffer weft://NAME, and returns the buffer. `refresh` requests it again, for the key r.
 function M.open(name, page, refresh)
+  local bufnr = M._fill(name, page, refresh)
+  window.show(bufnr, config.options.pages)
+  return bufnr
+end
+
+--- Shows a short report in a floating window at the cursor, which is closed when it is left.
+function M.float(name, page)
+  local bufnr = M._fill(name, page, nil)
+  vim.keymap.set('n', '<Esc>', window.close, { buffer = bufnr, desc = 'Weft: close the report' })
+  window.float_at_cursor(bufnr)
+end
+
+function M._fill(name, page, refresh)
   local bufnr, is_new = window.scratch('weft://' .. name)
   refreshes[bufnr] = refresh
   if is_new then
     M._prepare(bufnr)
   end
   M._write(bufnr, page)
-  window.show(bufnr, config.options.pages)
+  return bufnr
 end
 
 --- Explains the completion at the cursor: why it is shown or hidden, and where it comes from.
@@ -107,21 +123,29 @@ function M._prepare(bufnr)
 end
 
 function M._write(bufnr, page)
-  local lines, linked = {}, {}
+  local lines, linked, spans = {}, {}, {}
   for _, entry in ipairs(page) do
     for n, text in ipairs(vim.split(entry.text, '\r?\n')) do
       table.insert(lines, text)
       if n == 1 and entry.uri and entry.uri ~= vim.NIL and text:find('%S') then
-        linked[#lines] = { uri = entry.uri, range = M._range(entry), text = vim.trim(text) }
+        local link = { uri = entry.uri, range = M._range(entry), text = vim.trim(text) }
+        linked[#lines] = { bytes = entry.link or { text:find('%S') - 1, #text }, link = link }
       end
+      spans[#lines] = n == 1 and entry.spans or nil
     end
   end
   jump.clear(bufnr, 0, -1)
   vim.bo[bufnr].modifiable = true
   vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
   vim.bo[bufnr].modifiable = false
-  for row, link in pairs(linked) do
-    jump.add(bufnr, row - 1, lines[row]:find('%S') - 1, #lines[row], link)
+  vim.api.nvim_buf_clear_namespace(bufnr, SPANS, 0, -1)
+  for row, entry in pairs(linked) do
+    jump.add(bufnr, row - 1, entry.bytes[1], entry.bytes[2], entry.link)
+  end
+  for row, of_row in pairs(spans) do
+    for _, span in ipairs(of_row) do
+      vim.api.nvim_buf_set_extmark(bufnr, SPANS, row - 1, span[1], { end_col = span[2], hl_group = span[3] })
+    end
   end
 end
 

@@ -42,7 +42,7 @@ function M.get()
   return vim.tbl_extend('force', status, { enabled = when.is_enabled(vim.api.nvim_get_current_buf()) })
 end
 
---- For a status line: `weft: indexing 35%`, `weft: ready (workspace)`.
+--- For a status line: `weft: indexing 35%`, `weft: ready (workspace), 3 next edits`.
 function M.line()
   local status = M.get()
   local detail = ''
@@ -52,7 +52,13 @@ function M.line()
     detail = ' (' .. status.model .. ')'
   end
   local kind = status.kind == 'ready' and not status.enabled and 'off here' or status.kind or 'starting'
-  return 'weft: ' .. kind .. detail
+  return 'weft: ' .. kind .. detail .. M._next_edits()
+end
+
+--- How many next edits there are for the recent edits.
+function M._next_edits()
+  local n, is_more = require('weft.next_edits').count()
+  return n == 0 and '' or string.format(', %d%s next edit%s', n, is_more and '+' or '', n > 1 and 's' or '')
 end
 
 --- Requests the status, for servers that do not push it.

@@ -23,7 +23,7 @@ function M.is_enabled(bufnr)
   end
   local enabled = config.options.enabled
   if type(enabled) == 'function' then
-    return M._call(enabled, 'enabled', bufnr)
+    return M.call(enabled, 'enabled', bufnr)
   end
   return enabled
 end
@@ -48,22 +48,25 @@ function M.may_show(invoked)
   local bufnr, mode = vim.api.nvim_get_current_buf(), vim.api.nvim_get_mode().mode
   local options = config.options.ghost
   local typing = mode == 'i' or (options.popup_menu and mode:sub(1, 1) == 'i')
-  -- Not in macros, so that they are reproducible.
-  local macro = vim.fn.reg_recording() ~= '' or vim.fn.reg_executing() ~= ''
-  if not typing or macro or vim.bo[bufnr].buftype ~= '' or not vim.bo[bufnr].modifiable then
+  if not typing or M.is_macro() or vim.bo[bufnr].buftype ~= '' or not vim.bo[bufnr].modifiable then
     return false
   end
   if vim.fn.pumvisible() == 1 and not options.popup_menu then
     return false
   end
-  if options.when and not M._call(options.when, 'ghost.when', bufnr) then
+  if options.when and not M.call(options.when, 'ghost.when', bufnr) then
     return false
   end
   return invoked or (options.auto and M.is_enabled(bufnr))
 end
 
+--- Whether a macro is recorded or executed: it must do the same each time, so nothing is shown.
+function M.is_macro()
+  return vim.fn.reg_recording() ~= '' or vim.fn.reg_executing() ~= ''
+end
+
 --- The result of a function of the user; true, with one warning, when it fails.
-function M._call(fn, setting, bufnr)
+function M.call(fn, setting, bufnr)
   local ok, result = pcall(fn, bufnr)
   if not ok then
     notice.warn_once('"' .. setting .. '" in setup failed: ' .. tostring(result))

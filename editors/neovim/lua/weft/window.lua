@@ -40,12 +40,41 @@ function M.show(bufnr, where)
     local width = math.min(where.size, math.floor(vim.o.columns / 2))
     vim.cmd('botright ' .. width .. 'vsplit | buffer ' .. bufnr)
   end
-  vim.opt_local.wrap = true
-  vim.opt_local.linebreak = true
-  vim.opt_local.number = false
-  vim.opt_local.relativenumber = false
-  vim.opt_local.signcolumn = 'no'
-  vim.opt_local.spell = false
+  M._set_options()
+end
+
+--- Opens the buffer in a floating window at the cursor, as large as its text. Leaving the window closes it.
+function M.float_at_cursor(bufnr)
+  local width, height = 1, 0
+  local most = math.min(100, vim.o.columns - 4)
+  for _, line in ipairs(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false)) do
+    local cells = vim.fn.strdisplaywidth(line)
+    width = math.min(math.max(width, cells), most)
+    height = height + math.max(math.ceil(cells / most), 1)
+  end
+  local is_low = vim.fn.winline() > vim.fn.winheight(0) / 2
+  local window = vim.api.nvim_open_win(bufnr, true, {
+    relative = 'cursor',
+    anchor = is_low and 'SW' or 'NW',
+    row = is_low and 0 or 1,
+    col = 0,
+    width = width,
+    height = math.min(height, math.floor(vim.o.lines / 2)),
+    border = 'rounded',
+  })
+  M._set_options()
+  vim.api.nvim_create_autocmd('WinLeave', {
+    buffer = bufnr,
+    once = true,
+    callback = function()
+      -- A window cannot be closed while it is left.
+      vim.schedule(function()
+        if vim.api.nvim_win_is_valid(window) then
+          vim.api.nvim_win_close(window, true)
+        end
+      end)
+    end,
+  })
 end
 
 --- Closes the current window; the last window shows an empty buffer instead.
@@ -75,6 +104,15 @@ function M.normal()
       return window
     end
   end
+end
+
+function M._set_options()
+  vim.opt_local.wrap = true
+  vim.opt_local.linebreak = true
+  vim.opt_local.number = false
+  vim.opt_local.relativenumber = false
+  vim.opt_local.signcolumn = 'no'
+  vim.opt_local.spell = false
 end
 
 function M._takes_files(window)
