@@ -128,7 +128,7 @@ LISTS = """
 )
 def test_an_item_goes_into_lists_and_out_of_them_with_its_neighbours(edit, expected):
     situation = after(LISTS, "colours.py", edit)
-    found = [each for each in suggest(situation, 20, 0.45) if each.kind == "list"]
+    found = [each for each in suggest(situation, 20, 0.35) if each.kind == "list"]
     assert [f"{each.path}:{each.start[0] + 1}:{each.start[1]} {each.old} -> {each.new}" for each in found] == expected
 
 

@@ -73,8 +73,8 @@ def _made(situation: Situation) -> Before:
     return Before(graph, ChainMap(texts, index.texts), moved, {path: old.root for path, old in olds.items()})  # type: ignore[arg-type]
 
 
-def graph_around(situation: Situation, file: EditedFile) -> CodeGraph:
-    """The graph with all other edited files as they are now; `file` is in it as of its last analysis."""
+def graph_around(situation: Situation, file: EditedFile | None) -> CodeGraph:
+    """The graph with all edited files as they are now; but `file` is in it as of its last analysis."""
     texts = (text_now(situation, each) for each in situation.edited if each is not file)
     return _graph_with(situation.index, "now", tuple(text.facts for text in texts if text is not None))
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from ...codegraph.file_graph import MODULE_SCOPE
 from ...codegraph.name_check import unbound_names
 from ..symbols.occurrences import files_with
-from .before import text_before, text_now, text_of
+from .before import graph_around, text_before, text_now, text_of
 from .import_sources import FoundSource, Sources
 from .import_statements import Source, statements_of
 from .imports import Missing, Needless, changed_imports
@@ -65,7 +65,8 @@ def _top_level(text: Parsed) -> dict[str, int]:
 
 def _in_file(situation: Situation, now: Parsed, moved: dict[str, tuple[str, str, int]]) -> Iterator[NextEdit]:
     statements = statements_of(now)
-    sources = Sources(situation.index, situation.index.graph, now, statements)
+    graph = graph_around(situation, situation.edited_by_path.get(now.path))
+    sources = Sources(situation.index, graph, now, statements)
     missing: list[Missing] = []
     needless: list[Needless] = []
 
@@ -89,6 +90,6 @@ def _in_file(situation: Situation, now: Parsed, moved: dict[str, tuple[str, str,
             evidence = last.found.evidence
             needless.append(Needless(item.local_name, statement, last.origin, last.reason, evidence, CONFIDENCE))
     here = [name for name, (old, *_) in moved.items() if old == now.path]
-    for name in sorted(unbound_names(situation.index.graph, now.tree, here)):
+    for name in sorted(unbound_names(graph, now.tree, here)):
         add(name, name, False)
     yield from changed_imports(now, sources, missing, needless)
