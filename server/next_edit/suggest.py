@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 
+from . import sister_lists
 from .calling_forms import calling_form_edits
 from .documentation import documentation_edits
 from .imports import import_edits
@@ -35,6 +36,9 @@ KINDS: tuple[Callable[[Situation], Iterator[NextEdit]], ...] = (
     renamed_tests,
 )
 
+MOST: dict[Callable[[Situation], Iterator[NextEdit]], float] = {sister_entries: sister_lists.SURE}
+"""The highest confidence of a kind, where it is not 1: it is not looked for where less is not offered."""
+
 SURE, PROBABLE = 0.75, 0.5
 """Sure edits are before probable ones, and those before others. Among equals the nearest is first."""
 
@@ -49,6 +53,8 @@ def follow_ups(situation: Situation, min_confidence: float = 0.0) -> list[NextEd
     by_line: dict[tuple[str, int], list[NextEdit]] = {}
     found = []
     for kind in KINDS:
+        if MOST.get(kind, 1.0) < min_confidence:
+            continue
         situation.work.pause()
         if situation.work.is_over:
             log.debug("No further next edits were looked for: the edits before took too long.")
