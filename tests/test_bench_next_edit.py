@@ -26,6 +26,7 @@ from weft.benchmarks.next_edit.commits import (
 from weft.benchmarks.next_edit.figures import figures_of
 from weft.benchmarks.next_edit.fitting import Rated, as_text, fitted
 from weft.benchmarks.next_edit.kinds import cause_of, kinds_of
+from weft.benchmarks.next_edit.logistic import logistic
 from weft.benchmarks.next_edit.offers import Offer, Texts
 from weft.benchmarks.next_edit.replay import Replayed, replay, row_of
 from weft.benchmarks.next_edit.suggesters import (
@@ -374,7 +375,7 @@ def test_models_are_those_of_the_user_and_are_measured_when_asked_for(tmp_path, 
 def test_the_fitted_weights_give_the_shares_of_the_examples():
     rows = [(1.0, 1.0, 1.0)] * 75 + [(1.0, 1.0, 0.0)] * 25 + [(1.0, 0.0, 1.0)] * 10 + [(1.0, 0.0, 0.0)] * 90
     table = np.array(rows * 10)
-    found = fit_uses.fitted(table[:, :2], table[:, 2], np.ones(len(table)))
+    found = logistic(table[:, :2], table[:, 2], np.ones(len(table)))
     estimated = 1 / (1 + np.exp(-np.array([[1.0, 1.0], [1.0, 0.0]]) @ found))
     assert estimated == pytest.approx([0.75, 0.10], abs=0.01)
 

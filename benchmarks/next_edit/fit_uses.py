@@ -18,7 +18,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...retrieval.fragments import normalise
 from ...server.config import Config
@@ -29,15 +28,13 @@ from ..histories import files_at
 from ..typed.commits import FOR_FITTING, TypedHistory, clone_of
 from ..typed.replay import Tree
 from .commits import HISTORIES, is_edited_by_hand, replayed_commits
+from .logistic import Floats, logistic, probabilities
 from .offers import Offer
 from .replay import replay
 from .suggesters import Moment, WeftSuggester
 
 MOST_OF_COMMIT = 8.0
 """The weight of all examples of a commit, so that a few large commits do not decide."""
-
-RIDGE = 1.0
-"""Weight of the squared weights, but that of the constant."""
 
 BOUNDS = (0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.01)
 
@@ -115,9 +112,9 @@ def report(examples: Sequence[Example]) -> str:
     estimated = np.zeros(len(examples))
     for repo in sorted(set(repos)):
         others = repos != repo
-        estimated[~others] = _probability(x[~others], fitted(x[others], right[others], weights[others]))
+        estimated[~others] = probabilities(x[~others], logistic(x[others], right[others], weights[others]))
     names = ("BIAS", *(field.name for field in fields(Features)))
-    lines = [f"{name:14}{value:7.2f}" for name, value in zip(names, fitted(x, right, weights), strict=True)]
+    lines = [f"{name:14}{value:7.2f}" for name, value in zip(names, logistic(x, right, weights), strict=True)]
     lines += ["", f"{len(examples)} examples, {right.mean():.2f} right", "estimated   n  mean  right"]
     for low, high in pairwise(BOUNDS):
         chosen = (estimated >= low) & (estimated < high)
@@ -127,26 +124,7 @@ def report(examples: Sequence[Example]) -> str:
     return "\n".join(lines)
 
 
-def fitted(x: NDArray[np.float64], right: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weights of the columns of x (n, k) by ridge logistic regression; the first column is the constant 1."""
-    found = np.zeros(x.shape[1])
-    ridge = np.diag([1e-3] + [RIDGE] * (x.shape[1] - 1))
-    for _ in range(50):
-        p = _probability(x, found)
-        gradient = x.T @ (weights * (p - right)) + ridge @ found
-        step = np.linalg.solve((x.T * (weights * p * (1 - p))) @ x + ridge, gradient)
-        found -= step
-        if abs(step).max() < 1e-6:
-            break
-    return found
-
-
-def _probability(x: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    result: NDArray[np.float64] = 1 / (1 + np.exp(-x @ weights))
-    return result
-
-
-def _weights(examples: Sequence[Example]) -> NDArray[np.float64]:
+def _weights(examples: Sequence[Example]) -> Floats:
     commits = [each.commit for each in examples]
     counts = {commit: commits.count(commit) for commit in set(commits)}
     return np.array([min(1.0, MOST_OF_COMMIT / counts[commit]) for commit in commits])

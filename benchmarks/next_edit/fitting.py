@@ -14,21 +14,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...server.next_edit.repeated import repeated_with_evidence
 from ...server.next_edit.repeated_confidence import features
+from .logistic import Floats, logistic, probabilities
 from .offers import Offer
 from .replay import Asked
 from .suggesters import Moment, Opening, Suggester, WeftSuggester, weft
 
 MOST_OF_COMMIT = 30.0
-N_STEPS = 30
-L2 = 1.0
 
 REPEATED = "repeated edits"
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +108,12 @@ def fitted(offers: Sequence[Rated]) -> Fitted:
     values = np.array([[each.features[name] for name in names] for each in offers])  # (n, features)
     made = np.array([each.is_made for each in offers], dtype=float)
     counts, repos = _counts(offers), np.array([each.repo for each in offers])
-    weights = _logistic(values, made, counts)
+    weights = logistic(values, made, counts)
     loss = 0.0
     for repo in sorted(set(repos.tolist())):
         held_out = repos == repo
-        others = _logistic(values[~held_out], made[~held_out], counts[~held_out])
-        p = np.clip(1 / (1 + np.exp(-values[held_out] @ others)), 1e-9, 1 - 1e-9)
+        others = logistic(values[~held_out], made[~held_out], counts[~held_out])
+        p = np.clip(probabilities(values[held_out], others), 1e-9, 1 - 1e-9)
         is_made = made[held_out]
         loss -= float(counts[held_out] @ (is_made * np.log(p) + (1 - is_made) * np.log(1 - p)))
     return Fitted(dict(zip(names, weights.tolist(), strict=True)), loss / float(counts.sum()), len(offers))
@@ -134,19 +130,3 @@ def _counts(offers: Sequence[Rated]) -> Floats:
         own = commits == commit
         counts[own] *= min(1.0, MOST_OF_COMMIT / counts[own].sum())
     return counts
-
-
-def _logistic(values: Floats, made: Floats, counts: Floats) -> Floats:
-    """Weights of a logistic regression by Newton's method; the first feature, a constant, is not shrunk."""
-    weights = np.zeros(values.shape[1])
-    shrinkage = np.eye(values.shape[1]) * L2
-    shrinkage[0, 0] = 1e-6
-    for _ in range(N_STEPS):
-        p = 1 / (1 + np.exp(-values @ weights))
-        gradient = values.T @ (counts * (p - made)) + shrinkage @ weights
-        hessian = (values * (counts * p * (1 - p))[:, None]).T @ values + shrinkage
-        step = np.linalg.solve(hessian, gradient)
-        weights -= step
-        if np.abs(step).max() < 1e-6:
-            break
-    return weights
