@@ -57,9 +57,9 @@ def offers(situation):
     return [shown(edit) for edit in found if edit.kind != "repeated" or edit.confidence >= least]
 
 
-def offers_of(kind, situation):
-    """The edits of one kind as text, in order."""
-    return [shown(edit) for edit in in_order(situation, kind(situation)) if edit.confidence >= 0.3]
+def offers_of(kind, situation, least=0.3):
+    """The edits of one kind as text, in order, without improbable ones."""
+    return [shown(edit) for edit in in_order(situation, kind(situation)) if edit.confidence >= least]
 
 
 def shown(edit):

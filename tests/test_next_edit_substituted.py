@@ -105,7 +105,7 @@ WORDS = """
     ],
 )
 def test_the_next_places_of_a_replaced_name(repository, path, edits, expected):
-    assert offers_of(substituted, after(repository, path, *edits)) == expected
+    assert offers_of(substituted, after(repository, path, *edits), 0.2) == expected
 
 
 @pytest.mark.parametrize(("old", "new"), [("True", "False"), ("10", "20"), ("None", "0")])
