@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 from ..symbols.occurrences import files_with
@@ -236,14 +236,19 @@ def _found(template: Template, span: Span, source: NumberedText) -> list[tuple[i
             start += 1
         if start == end:
             return []
-        found = []
-        for match in _compiled(tokens[start:end], template.variables).finditer(source.text):
-            found.append((*source.positions.position(match.start()), start))
-            if len(found) > MAX_LINES:
-                break
-        else:
-            return found
+        places = _places(_compiled(tokens[start:end], template.variables), source)
+        if places is not None:
+            return [(*place, start) for place in places]
     return []
+
+
+@lru_cache(maxsize=1024)
+def _places(pattern: re.Pattern[str], source: NumberedText) -> tuple[At, ...] | None:
+    """Where a pattern begins in a text; None if it is there too often."""
+    matches = tuple(islice(pattern.finditer(source.text), MAX_LINES + 1))
+    if len(matches) > MAX_LINES:
+        return None
+    return tuple(source.positions.position(match.start()) for match in matches)
 
 
 @lru_cache(maxsize=256)

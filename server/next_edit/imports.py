@@ -142,22 +142,11 @@ def _unbound(situation: Situation, graph: CodeGraph, file: EditedFile, now: Pars
                     words.setdefault(word, number)
     if before is not None:
         old_words = set(_WORDS.findall(file.before.text))
-        words = {word: line for word, line in words.items() if word not in old_words or not _is_read(before, word)}
+        words = {word: line for word, line in words.items() if word not in old_words or not before.reads(word)}
     if not words:
         return {}
     found = unbound_names(graph, now.tree, list(words))
     return {word: line for word, line in words.items() if word in found}
-
-
-def _is_read(text: Parsed, name: str) -> bool:
-    """Whether a plain name is in the code of a text, not only in comments, texts and members."""
-    rules = text.tree.language.scope_rules
-    for start, end in word_spans(text.source, name.encode("utf-8", "surrogatepass")):
-        node = text.root.descendant_for_byte_range(start, end)
-        is_member = text.source[start - 1 : start] == b"."
-        if rules is None or (node is not None and node.type in rules.kinds and not is_member):
-            return True
-    return False
 
 
 def _is_type(now: Parsed, name: str) -> bool:

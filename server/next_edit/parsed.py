@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ...codegraph import CpuTimeLimit, SyntaxTree, TimeLimitExceeded
-from ...codegraph.bound_names import BoundNames
+from ...codegraph.bound_names import BoundNames, word_spans
 from ...codegraph.file_graph import FileGraph
 from ...codegraph.outline import Outline, keep_outline, outline_of
 from ...codegraph.sized_cache import SizedCache
@@ -63,6 +63,25 @@ class Parsed:
         if self.known_graph is not None or "facts" in self.__dict__:
             return self.facts
         return outline_of(self.tree)
+
+    def reads(self, name: str) -> bool:
+        """Whether a plain name is in the code of the text, not only in comments, texts and members."""
+        known = self._reads.get(name)
+        if known is None:
+            known = self._reads[name] = any(
+                map(self._is_read, word_spans(self.source, name.encode("utf-8", "surrogatepass")))
+            )
+        return known
+
+    def _is_read(self, span: tuple[int, int]) -> bool:
+        rules = self.tree.language.scope_rules
+        node = self.root.descendant_for_byte_range(*span)
+        is_member = self.source[span[0] - 1 : span[0]] == b"."
+        return rules is None or (node is not None and node.type in rules.kinds and not is_member)
+
+    @cached_property
+    def _reads(self) -> dict[str, bool]:
+        return {}
 
     @cached_property
     def lines(self) -> list[bytes]:
