@@ -49,6 +49,13 @@ def test_nothing_is_offered_without_edits_and_outside_of_the_workspace(workspace
     assert workspace.next_edits(tmp_path.parent / "elsewhere.py", 0, 0) == ()
 
 
+def test_a_list_of_all_edits_has_those_that_a_short_request_leaves_out(workspace, tmp_path, monkeypatch):
+    monkeypatch.setattr("weft.server.next_edit.service.MAX_BYTES", 10)
+    assert rename(workspace, tmp_path) == ()
+    edits = workspace.next_edits(tmp_path / "shop.py", 0, 10, limit=100)
+    assert texts_of(edits) == EXPECTED
+
+
 def test_an_undone_edit_offers_nothing(workspace, tmp_path):
     rename(workspace, tmp_path)
     workspace.edit_buffer(tmp_path / "shop.py", files_of(SHOP)["shop.py"])

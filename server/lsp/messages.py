@@ -171,9 +171,9 @@ class NextEditParams:
 
     text_document: Annotated[types.VersionedTextDocumentIdentifier, "An open document, with its version."]
     position: Annotated[types.Position, "The cursor."]
-    limit: Annotated[int, "Maximum number of edits, 1 to 1,000."] = attrs.field(
-        default=20, validator=[attrs.validators.ge(1), attrs.validators.le(1_000)]
-    )
+    limit: Annotated[
+        int, "Maximum number of edits, 1 to 1,000. For more than 20, more files are read of a widely used name."
+    ] = attrs.field(default=20, validator=[attrs.validators.ge(1), attrs.validators.le(1_000)])
     diagnostics: Annotated[
         list[DiagnosticParams] | None, "What other servers say of the document, for a model that rewrites its lines."
     ] = None

@@ -28,7 +28,7 @@ from .edited_files import edited_file, with_paths
 from .rewrite.service import RewriteOptions, Rewrites
 from .suggest import follow_ups, in_order
 from .values import EditedFile, NextEdit, Situation
-from .work import Work
+from .work import MAX_BYTES, MAX_BYTES_OF_LIST, Work
 
 log = logging.getLogger("weft")
 
@@ -84,15 +84,18 @@ class NextEdits:
         limit: int = N_OFFERED,
         *,
         session: str = "",
+        thorough: bool = False,
         cancel: Cancel | None = None,
         rewrite: RewriteOptions | None = None,
     ) -> list[Offer]:
         """What the recent edits of a session make necessary, best first; empty for a file outside of the folders.
 
-        `line` and `character` are those of the cursor in the open text of `path`. With `rewrite` a model is asked where
-        there is nothing else, which may take seconds. Raises Cancelled.
+        `line` and `character` are those of the cursor in the open text of `path`. A thorough request reads more files
+        of a widely used name, as for a list of all edits. With `rewrite` a model is asked where there is nothing else,
+        which may take seconds. Raises Cancelled.
         """
-        situation = self.situation(path, line, character, session=session, cancel=cancel)
+        work = Work(cancel, MAX_BYTES_OF_LIST if thorough else MAX_BYTES)
+        situation = self.situation(path, line, character, session=session, work=work)
         facts = self._buffers.facts(path)
         folder = facts.folder
         if situation is None or folder is None:
@@ -110,7 +113,7 @@ class NextEdits:
         return [*found, *self._offers_of(folder.path, situation, rewritten, limit - len(found), refused)]
 
     def situation(
-        self, path: Path, line: int, character: int, *, session: str = "", cancel: Cancel | None = None
+        self, path: Path, line: int, character: int, *, session: str = "", work: Work | None = None
     ) -> Situation | None:
         """The recent edits of a session as next edits are found from them; None without any, and outside of folders.
 
@@ -129,7 +132,7 @@ class NextEdits:
         if not edited:
             return None
         self._buffers.wait_for_pending([folder.path / file.path for file in edited], session or None)
-        return Situation(folder.snapshot.index, edited, facts.key, line, character, Work(cancel))
+        return Situation(folder.snapshot.index, edited, facts.key, line, character, work or Work())
 
     def configure(self, options: NextEditOptions) -> None:
         self._options = options
@@ -207,7 +210,12 @@ class NextEdits:
     def _follow_ups(self, situation: Situation) -> list[NextEdit]:
         """All next edits, in no order. Those of the latest request are used again while nothing changed."""
         least = self._options.min_confidence
-        key = ref(situation.index), situation.edited, least  # a snapshot is kept by those who read it alone
+        key = (
+            ref(situation.index),
+            situation.edited,
+            least,
+            situation.work.max_bytes,
+        )  # a snapshot is kept by those who read it alone
         latest, found = self._latest
         if latest != key:
             found = follow_ups(situation, least)

@@ -14,8 +14,11 @@ from ..workspace.turns import let_others_first
 MAX_BYTES = 250_000
 """So many bytes of other files, and of their facts, are read for one request: some 40 ms of processor time."""
 
+MAX_BYTES_OF_LIST = 16 * MAX_BYTES
+"""A list of all edits may take longer, so that few uses of a widely used name are missing."""
+
 MAX_S = 0.25
-"""After so much processor time no further kind of edits is tried."""
+"""After so much processor time no further kind of edits is tried; for a list as many times more as it may read."""
 
 
 class Work:
@@ -23,8 +26,8 @@ class Work:
 
     def __init__(self, cancel: Cancel | None = None, max_bytes: int = MAX_BYTES) -> None:
         self._cancel = cancel
-        self._n_left = max_bytes
-        self._time = CpuTimeLimit(MAX_S)
+        self.max_bytes = self._n_left = max_bytes
+        self._time = CpuTimeLimit(MAX_S * max(1, max_bytes // MAX_BYTES))
         self._read: dict[str, int] = {}  # of each file, the most bytes that a kind has read
         self.left_out: set[str] = set()  # files that were not read, since the limit was reached
 

@@ -31,7 +31,7 @@ from ..config import Config, load_config
 from ..models.active import ActiveModels
 from ..models.chain import ModelChain
 from ..next_edit.rewrite.service import RewriteOptions, Rewrites
-from ..next_edit.service import NextEdits
+from ..next_edit.service import N_OFFERED, NextEdits
 from ..next_edit.values import NextEdit
 from .buffers import INDEX_AFTER_S
 from .folder import Progress
@@ -210,7 +210,7 @@ class Workspace(WorkspaceIndex):
         allow, which may take seconds.
         """
         rewrite = RewriteOptions(cancel or Cancel())
-        offers = self.next_edits_of.at(Path(path), line, character, limit, rewrite=rewrite)
+        offers = self.next_edits_of.at(Path(path), line, character, limit, thorough=limit > N_OFFERED, rewrite=rewrite)
         return tuple(offer.edit for offer in offers)
 
     # Completions. `self.completion` has the same for cursors, and feedback on completions.

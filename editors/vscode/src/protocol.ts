@@ -639,7 +639,7 @@ export interface NextEditParams {
   textDocument: VersionedTextDocumentIdentifier;
   /** The cursor. */
   position: Position;
-  /** Maximum number of edits, 1 to 1,000. */
+  /** Maximum number of edits, 1 to 1,000. For more than 20, more files are read of a widely used name. */
   limit?: number;
   /** What other servers say of the document, for a model that rewrites its lines. */
   diagnostics?: DiagnosticParams[] | null;

@@ -10,7 +10,7 @@ from ....errors import Cancelled
 from ....llm import Cancel
 from ...next_edit.rewrite.request import Diagnostic
 from ...next_edit.rewrite.service import RewriteOptions
-from ...next_edit.service import Offer
+from ...next_edit.service import N_OFFERED, Offer
 from ...output.types import (
     Command,
     EditOrigin,
@@ -59,6 +59,7 @@ async def handle_next_edit(session: Session, params: NextEditParams) -> NextEdit
         params.text_document.version,
         params.position,
         params.limit,
+        thorough=params.limit > N_OFFERED,
         rewrite=params.rewrite,
         diagnostics=diagnostics,
     )
@@ -72,7 +73,7 @@ async def handle_inline_edit(session: Session, params: InlineEditParams) -> Inli
     if document is None:
         return {"edits": []}
     version, position = params.text_document.version, params.position
-    offers = await next_edits(session, document, version, position, N_SEARCHED, rewrite="ifNoneHere")
+    offers = await next_edits(session, document, version, position, N_SEARCHED, thorough=False, rewrite="ifNoneHere")
     here = (offer for offer in offers if offer.file == document.path and not offer.edit.is_marked)
     return {"edits": [_inline_edit(session, offer) for offer in here][:1]}
 
@@ -84,6 +85,7 @@ async def next_edits(
     position: types.Position,
     limit: int,
     *,
+    thorough: bool,
     rewrite: Literal["ifEmpty", "ifNoneHere", "never"] = "ifEmpty",
     diagnostics: tuple[Diagnostic, ...] = (),
 ) -> list[Offer]:
@@ -97,7 +99,9 @@ async def next_edits(
         options = RewriteOptions(cancel, diagnostics, only_here=rewrite == "ifNoneHere")
         asked = None if rewrite == "never" else options
         try:
-            return workspace.next_edits_of.at(*where, limit, session=cursor.session, cancel=cancel, rewrite=asked)
+            return workspace.next_edits_of.at(
+                *where, limit, session=cursor.session, thorough=thorough, cancel=cancel, rewrite=asked
+            )
         except Cancelled:
             return []
 
