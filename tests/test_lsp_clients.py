@@ -201,10 +201,12 @@ async def what_every_client_may_ask(client, folder):
     for method, params in (
         ("textDocument/hover", {**document, "position": {"line": 3, "character": 12}}),
         ("textDocument/willSaveWaitUntil", {**document, "reason": 1}),
-        ("workspace/symbol", {"query": "price"}),
+        ("textDocument/documentHighlight", {**document, "position": {"line": 3, "character": 12}}),
         ("someones/own", None),
     ):
         assert (await client.ask(method, params))["error"]["code"] == METHOD_NOT_FOUND
+    # Navigation is off, and not among the capabilities; whoever asks nevertheless gets nothing.
+    assert (await client.ask("workspace/symbol", {"query": "price"}))["result"] == []
 
 
 NOBODY = {"processId": None, "rootUri": None, "capabilities": {}}

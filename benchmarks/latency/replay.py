@@ -76,7 +76,6 @@ class Session:
     """The record of a replay."""
 
     requests: list[TracedRequest] = field(default_factory=list)
-    next_edits_ms: list[float] = field(default_factory=list)  # of the answers that no key overtook
     n_keys: int = 0
     n_typed: int = 0  # characters by key
     n_accepted_characters: int = 0  # characters by accepted completion
@@ -85,6 +84,7 @@ class Session:
     begin_s: float = 0.0
     end_s: float = 0.0
     finished: bool = False  # every file has its final text
+    next_edits_ms: list[float] = field(default_factory=list)  # of the answers that no key overtook
 
 
 @dataclass(frozen=True, slots=True)
