@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ...codegraph.bound_names import word_spans
 from ...codegraph.file_graph import MODULE_SCOPE
-from ...codegraph.graph import CodeGraph
 from ...codegraph.name_check import unbound_names
 from ...languages.references import is_name
 from ..workspace.text import TextChange
@@ -69,10 +68,11 @@ def import_edits(situation: Situation) -> Iterator[NextEdit]:
         now = text_now(situation, file)
         if now is None or file.path not in situation.index.graph.files:
             continue
-        statements, graph = statements_of(now), graph_around(situation, file)
-        sources = Sources(situation.index, graph, now, statements)
-        missing = _missing(situation, graph, file, now, sources)
-        yield from changed_imports(now, sources, missing, _needless(situation, file, now, statements))
+        names, statements = _unbound(situation, file, now), statements_of(now)
+        needless = _needless(situation, file, now, statements)
+        if names or needless:
+            sources = Sources(situation.index, graph_around(situation, file), now, statements)
+            yield from changed_imports(now, sources, _missing(file, now, names, sources), needless)
 
 
 def changed_imports(
@@ -121,16 +121,16 @@ def _changed_imports(
 # Missing names
 
 
-def _missing(situation: Situation, graph: CodeGraph, file: EditedFile, now: Parsed, sources: Sources) -> list[Missing]:
+def _missing(file: EditedFile, now: Parsed, names: Mapping[str, int], sources: Sources) -> list[Missing]:
     found = []
-    for name, line in list(_unbound(situation, graph, file, now).items())[:MAX_NAMES]:
+    for name, line in list(names.items())[:MAX_NAMES]:
         source = sources.find(name, now.tree.language.name in WEB_LANGUAGES and _is_type(now, name))
         if source is not None:
             found.append(Missing(name, source, Origin(file.path, line)))
     return found
 
 
-def _unbound(situation: Situation, graph: CodeGraph, file: EditedFile, now: Parsed) -> dict[str, int]:
+def _unbound(situation: Situation, file: EditedFile, now: Parsed) -> dict[str, int]:
     """The names of changed lines that nothing binds, each with its line, in order; none that were read before."""
     known, before = file.language.builtin_names, text_before(situation, file)
     words: dict[str, int] = {}
@@ -143,9 +143,9 @@ def _unbound(situation: Situation, graph: CodeGraph, file: EditedFile, now: Pars
     if before is not None:
         old_words = set(_WORDS.findall(file.before.text))
         words = {word: line for word, line in words.items() if word not in old_words or not before.reads(word)}
-    if not words:
-        return {}
-    found = unbound_names(graph, now.tree, list(words))
+    found = unbound_names(situation.index.graph, now.tree, list(words)) if words else frozenset()
+    if found:  # what the index has need not be asked of the other edited files, which takes time
+        found = unbound_names(graph_around(situation, file), now.tree, found)
     return {word: line for word, line in words.items() if word in found}
 
 
