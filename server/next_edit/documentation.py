@@ -83,11 +83,11 @@ def _of_exceptions(situation: Situation, file: EditedFile, now: Parsed) -> Itera
     before = text_before(situation, file)
     if before is None:
         return
-    lines = _lines(file)
     for each in substitutions(file):
         definition = _raising(now, each)
         if definition is None:
             continue
+        lines = _lines(file)
         body = "\n".join(lines[definition.header_line : definition.end_line])
         if re.search(rf"\b(?:raise|throw)\s+(?:new\s+)?[\w.]*\b{re.escape(each.old)}\b", body):
             continue

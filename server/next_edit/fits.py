@@ -245,7 +245,8 @@ def _found(template: Template, span: Span, source: NumberedText) -> list[tuple[i
 @lru_cache(maxsize=1024)
 def _places(pattern: re.Pattern[str], source: NumberedText) -> tuple[At, ...] | None:
     """Where a pattern begins in a text; None if it is there too often."""
-    matches = tuple(islice(pattern.finditer(source.text), MAX_LINES + 1))
+    found = (match for match in pattern.finditer(source.text) if not _inside_word(source.text, match.start()))
+    matches = tuple(islice(found, MAX_LINES + 1))
     if len(matches) > MAX_LINES:
         return None
     return tuple(source.positions.position(match.start()) for match in matches)
@@ -262,7 +263,8 @@ def _compiled(tokens: tuple[str, ...], variables: frozenset[str]) -> re.Pattern[
             parts.append(r"[\w$]+")
         else:
             parts.append(re.escape(token))
-    begin = r"(?<![\w$])" if is_value(tokens[0]) else ""
+    # A pattern that begins with plain text is found fastest: `_places` looks at what is before a word.
+    begin = r"(?<![\w$])" if tokens[0] in variables else ""
     end = r"(?![\w$])" if is_value(tokens[-1]) else ""
     return re.compile(f"{begin}{_SPACE.join(parts)}{end}")
 

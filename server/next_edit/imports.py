@@ -229,6 +229,9 @@ def _needless(situation: Situation, file: EditedFile, now: Parsed, statements: S
     if before is None or REEXPORTS.search(file.path):
         return []
     gone = {word: hunk.start_line for hunk in file.hunks for line in hunk.before for word in _WORDS.findall(line)}
+    imported = {item.local_name for item in before.graph.imports}
+    if imported.isdisjoint(gone) and not any(_is_changed(file, each) for each in statements):
+        return []
     imports = [item for item in now.graph.imports if item.scope == MODULE_SCOPE and item.module != "__future__"]
     counts = Counter(item.local_name for item in imports)
     by_line = {line: each for each in statements for line in range(each.first, each.last + 1)}
@@ -251,14 +254,18 @@ def _needless(situation: Situation, file: EditedFile, now: Parsed, statements: S
     return found
 
 
+def _is_changed(file: EditedFile, statement: Statement) -> bool:
+    """Whether recent edits changed lines of a statement."""
+    return any(hunk.start_line <= statement.last and statement.first < hunk.end_line for hunk in file.hunks)
+
+
 def _newer(file: EditedFile, statement: Statement, others: Sequence[Statement | None]) -> Statement | None:
     """Another statement of the same name that the edits made, if this one is as it was."""
-    changed = {line for hunk in file.hunks for line in range(hunk.start_line, hunk.end_line)}
-    if not changed.isdisjoint(range(statement.first, statement.last + 1)):
+    if _is_changed(file, statement):
         return None
     for other in others:
         is_other = other is not None and other is not statement and not other.is_inner
-        if is_other and not changed.isdisjoint(range(other.first, other.last + 1)):  # type: ignore[union-attr]
+        if other is not None and is_other and _is_changed(file, other):
             return other
     return None
 

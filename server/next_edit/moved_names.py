@@ -11,12 +11,13 @@ from ...codegraph.file_graph import MODULE_SCOPE
 from ...codegraph.name_check import unbound_names
 from ..symbols.occurrences import files_with
 from .before import graph_around, text_before, text_now, text_of
+from .edited_files import hunks_with_lines_before
 from .import_sources import FoundSource, Sources
 from .import_statements import Source, statements_of
 from .imports import Missing, Needless, changed_imports
 from .nearness import by_nearness
 from .parsed import Parsed
-from .values import NextEdit, Origin, Situation
+from .values import EditedFile, NextEdit, Origin, Situation
 
 CONFIDENCE = 0.85
 """Set by hand: the fitting half of `weft bench next-edit` has too few."""
@@ -44,6 +45,8 @@ def moved_name_edits(situation: Situation) -> Iterator[NextEdit]:
 
 def moved_names(situation: Situation) -> dict[str, tuple[str, str, int]]:
     """For each top-level name that moved: its old file, its new file, and its line there."""
+    if not any(_may_lose_names(situation, file) for file in situation.edited):
+        return {}
     gone: dict[str, list[str]] = {}
     new: dict[str, list[tuple[str, int]]] = {}
     for file in situation.edited:
@@ -57,6 +60,13 @@ def moved_names(situation: Situation) -> dict[str, tuple[str, str, int]]:
             new.setdefault(name, []).append((file.path, is_now[name]))
     both = [name for name in gone if len(gone[name]) == 1 and len(new.get(name, ())) == 1]
     return {name: (gone[name][0], *new[name][0]) for name in both[:MAX_NAMES]}
+
+
+def _may_lose_names(situation: Situation, file: EditedFile) -> bool:
+    """Whether edits changed the header of a definition at the top level, which a moved one needs."""
+    before = text_before(situation, file)
+    headers = set() if before is None else set(_top_level(before).values())
+    return any(not headers.isdisjoint(range(at, at + len(hunk.before))) for hunk, at in hunks_with_lines_before(file))
 
 
 def _top_level(text: Parsed) -> dict[str, int]:
