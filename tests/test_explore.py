@@ -17,11 +17,13 @@ from conftest import environment
 from starlette.testclient import TestClient
 from weft import Config, InvalidArgument, Workspace
 from weft.server.agents.folders import folders_of
+from weft.server.agents.shared_backend import SharedBackend
 from weft.server.cli.main import main
 from weft.server.completion.stats import read_stats, read_stats_by_day
-from weft.server.explore.app import HEADERS, PAGE, ExploreApp, workspace_views
+from weft.server.explore.app import HEADERS, PAGE, ExploreApp
 from weft.server.explore.call_counts import call_counts
 from weft.server.explore.levels import MAX_NODES, OUTSIDE
+from weft.server.explore.sources import shared_views, workspace_views
 from weft.server.explore.views import VIEWS, view
 
 TOKEN = "a-token-of-the-tests"
@@ -37,6 +39,7 @@ FILES = {
     "app/main.py": "from shop.basket import Basket\n\n\ndef run(items):\n    return Basket(items).pay_twice()\n",
     "app/keys.py": f'KEY = "{SECRET}"\n',
     "odd\u202ename.py": "x = 1\n",
+    "README.md": "# Shop\n\nMary Jones wrote the Basket. Mary Jones lives in Leiden, and Peter Smith pays.\n",
     ".gitignore": "build/\nnotes.txt\n",
     "build/made.py": "def made(): ...\n",
     "notes.txt": "mine\n",
@@ -202,6 +205,11 @@ def test_a_completion_at_a_line_says_why_it_is_shown_or_hidden(workspace):
     assert found["text"] or found["whyHidden"]
 
 
+def test_no_view_has_a_secret(workspace):
+    found = view(workspace, "symbol", {"symbol": "KEY"})
+    assert "KEY = " in json.dumps(found) and SECRET not in json.dumps(found)
+
+
 def test_a_file_has_its_lines_without_secrets(workspace):
     found = view(workspace, "file", {"path": "app/keys.py"})
     assert found["nLines"] == 1 and found["lines"][0].startswith("KEY = ")
@@ -239,6 +247,36 @@ def test_counters_are_those_of_the_statistics_by_day(workspace):
     assert read_stats(folder, 7).day == day.day
 
 
+# Questions and memory.
+
+
+def test_a_question_has_evidence_and_is_not_stored(workspace):
+    found = view(workspace, "ask", {"question": "What calls total?"})
+    assert "Basket.pay" in found["text"]
+    assert found["exhibits"] and found["citations"]
+    assert view(workspace, "conversations", {})["conversations"] == []
+
+
+def test_a_conversation_has_its_turns_and_its_memory(workspace):
+    asked = workspace.ask("Where is the Basket defined?")
+    try:
+        (found,) = view(workspace, "conversations", {"text": "Basket"})["conversations"]
+        (turn,) = view(workspace, "conversation", {"id": found["id"]})["turns"]
+        assert turn["question"] == "Where is the Basket defined?" and turn["answer"]
+        memory = view(workspace, "memory", {"conversation": found["id"], "question": "Basket"})
+        assert "Basket" in json.dumps(memory["graph"]["entities"])
+        assert memory["summary"] is None and memory["missing"]["summary"]
+    finally:
+        workspace.memory.conversations.delete(asked.conversation_id)
+
+
+def test_a_document_has_a_memory(workspace):
+    graph = view(workspace, "memory", {"path": "README.md"})["graph"]
+    names_ = [each["name"] for each in graph["entities"]]
+    assert any("Mary Jones" in name for name in names_)
+    assert all(0 <= each["from"] < len(names_) for each in graph["relations"])
+
+
 # Refusals.
 
 
@@ -262,6 +300,9 @@ def test_a_path_outside_of_the_index_is_refused(workspace, name, path):
         ("symbol", {"symbol": "nowhere_at_all"}),
         ("symbol", {}),
         ("path", {"from": "run", "to": ""}),
+        ("conversation", {"id": "nothing"}),
+        ("memory", {"path": "../x"}),
+        ("memory", {"conversation": "nothing"}),
     ],
 )
 def test_wrong_arguments_are_refused_with_a_sentence(client, name, arguments):
@@ -324,6 +365,32 @@ def test_an_address_of_other_machines_is_refused(capsys, tmp_path):
     assert "reachable from other machines" in capsys.readouterr().err
 
 
+def test_the_shared_server_shows_what_an_editor_has_not_saved(tmp_path, monkeypatch):
+    folder = tmp_path / "code"
+    folder.mkdir()
+    (folder / "a.py").write_text("x = 1\n")
+    for name, value in environment(tmp_path / "home").items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    tmp_path.chmod(0o700)
+    shared = SharedBackend(folder)
+    try:
+        views = shared_views(shared)
+        assert views("file", {"path": "a.py"})["lines"] == ["x = 1"]
+        document = {
+            "uri": (folder / "a.py").as_uri(),
+            "languageId": "python",
+            "version": 1,
+            "text": "def quokka(): ...\n",
+        }
+        shared._send({"method": "textDocument/didOpen", "params": {"textDocument": document}})
+        assert views("file", {"path": "a.py"})["lines"] == ["def quokka(): ..."]
+        with pytest.raises(InvalidArgument, match="outside of the workspace"):
+            views("file", {"path": "../x"})
+    finally:
+        shared.close()
+
+
 # The real command and a real browser.
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -356,7 +423,7 @@ def browse(url, folder, *more, scheme="light"):
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
 def test_a_browser_shows_the_map_and_retrieval(address, tmp_path):
     dom = browse(address, tmp_path / "profile", "--dump-dom")
-    assert len(re.findall(r'<a [^>]*class="box', dom)) == 4
+    assert len(re.findall(r'<a [^>]*class="box', dom)) == 5
     assert 'class="edge' in dom and "Basket.pay" in dom and ".env" in dom
     dom = browse(f"{address}#/file?path=app/main.py&line=5", tmp_path / "profile", "--dump-dom")
     assert "Fragments for line 5" in dom and "shop/basket.py" in dom

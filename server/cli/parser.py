@@ -278,6 +278,11 @@ def _explore(commands: Commands) -> None:
     explore.add_argument(
         "--no-open", dest="open", action="store_false", help="only print the address, and open no browser"
     )
+    explore.add_argument(
+        "--unsaved",
+        action="store_true",
+        help="show unsaved text too: use the server that the editors share (`weft serve --shared`)",
+    )
     for names, options in (_FOLDER, _MODEL, _NO_CACHE, _BROAD):
         explore.add_argument(names, **options)
 

@@ -19,8 +19,7 @@ from starlette.routing import Route
 from ...errors import InvalidArgument, WeftError
 from ..http_api.app import TooLarge, json_body
 from ..http_api.serve import run_app
-from ..workspace.workspace import Workspace
-from .views import view
+from .sources import ViewSource
 
 PAGE = Path(__file__).parent / "page"
 """The static files of the page."""
@@ -45,9 +44,6 @@ HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 NO_TOKEN = "No valid token in the address. Open the whole address that `weft explore` printed.\n"
 FOREIGN_HOST = "Weft answers this machine alone. Open the address that `weft explore` printed.\n"
 
-ViewSource = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
-"""Computes a view of a name with arguments. Raises WeftError. Called from several threads."""
-
 
 def serve_explore(
     views: ViewSource, host: str, port: int, token: str, on_listen: Callable[[str, int], None] = lambda *_: None
@@ -57,11 +53,6 @@ def serve_explore(
     `on_listen` receives the address; port 0 takes any free port.
     """
     run_app(ExploreApp(views, token), host, port, on_listen)
-
-
-def workspace_views(workspace: Workspace) -> ViewSource:
-    """The views of a workspace of this process."""
-    return lambda name, arguments: view(workspace, name, arguments)
 
 
 class ExploreApp:

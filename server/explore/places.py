@@ -1,7 +1,6 @@
 """A file, and what retrieval and completion do at a place in it: fragments with their scores in parts, and the rest.
 
-Owns the choice of lines that are shown. Ranking is that of `retrieval/`. Secrets are redacted, unless the settings say
-never; only files of the index are shown.
+Owns the choice of lines that are shown. Ranking is that of `retrieval/`. Only files of the index are shown.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...retrieval import Fragment, Location, RankedFragment, strategy_named
+from ...retrieval import Location, RankedFragment, strategy_named
 from ..agents.folders import Folder, Folders
 from ..agents.targets import check_line
 from ..output.as_json import explanation_json, fragments_json, parts_json, place_json, timings_json
@@ -39,7 +38,7 @@ def file_at(workspace: Workspace, folders: Folders, path: str, line: int) -> Jso
         "language": file.language,
         "nLines": n_lines,
         "start": start + 1,
-        "lines": shown_text(workspace, text).split("\n"),
+        "lines": _shown_text(workspace, text).split("\n"),
         "definitions": [
             {"symbol": each.qualified_name, "kind": each.kind, "line": each.header_line + 1}
             for each in file.definitions
@@ -64,7 +63,7 @@ def retrieved_at(
     return {
         "strategy": options.strategy,
         "alpha": alpha,
-        "fragments": [_fragment_json(workspace, folder, each) for each in found.fragments],
+        "fragments": [_fragment_json(folder, each) for each in found.fragments],
         "leftOut": [
             {**place_json(_shown(folder, location)), "reason": reason}
             for location, reason in found.left_out[:MAX_LEFT_OUT]
@@ -84,23 +83,17 @@ def completion_at(workspace: Workspace, folders: Folders, path: str, line: int) 
     return dict(explanation_json(explanation))
 
 
-def shown_text(workspace: Workspace, text: str) -> str:
-    """Code as the page may show it: the same number of lines, without secrets."""
-    return text if workspace.config.redact == "never" else redact(text)
-
-
 def _place(folders: Folders, path: str, line: int) -> tuple[Folder, str]:
     folder, key = folders.locate(path)
     check_line(folder, key, line)
     return folder, key
 
 
-def _fragment_json(workspace: Workspace, folder: Folder, ranked: RankedFragment) -> Json:
+def _fragment_json(folder: Folder, ranked: RankedFragment) -> Json:
     first = ranked.fragment.locations[0]
     is_here = first.path in folder.index.graph.files
     places = tuple(_shown(folder, location) for location in ranked.fragment.locations)
-    text = shown_text(workspace, ranked.fragment.text)
-    shown = replace(ranked, fragment=Fragment(places, text, ranked.fragment.is_outline))
+    shown = replace(ranked, fragment=replace(ranked.fragment, locations=places))
     return {
         **fragments_json([shown])[0],
         "parts": sorted(parts_json(ranked.parts), key=lambda part: -part["value"]),
@@ -112,3 +105,8 @@ def _shown(folder: Folder, location: Location) -> Location:
     """A location with its path as the page names it; one of another folder stays."""
     is_here = location.path in folder.index.graph.files
     return replace(location, path=folder.shown(location.path)) if is_here else location
+
+
+def _shown_text(workspace: Workspace, text: str) -> str:
+    """Code as the page may show it: the same number of lines, without secrets."""
+    return text if workspace.config.redact == "never" else redact(text)

@@ -6,9 +6,13 @@ import { showFile } from "./file.js";
 import { showMap } from "./map.js";
 import { showPath, showSymbol } from "./symbol.js";
 import { showStats } from "./stats.js";
+import { showAsk, showMemory, showTalks } from "./talks.js";
 
 const main = document.getElementById("main");
-const VIEWS = { map: showMap, file: showFile, symbol: showSymbol, path: showPath, stats: showStats, search: showSearch };
+const VIEWS = {
+  map: showMap, file: showFile, symbol: showSymbol, path: showPath, ask: showAsk, talks: showTalks, memory: showMemory,
+  stats: showStats, search: showSearch,
+};
 
 let start = null;
 let running = new AbortController();
@@ -24,14 +28,17 @@ async function show() {
     if (link.getAttribute("href") === `#/${chosen}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
+  const slow = setTimeout(() => main.replaceChildren(h("h1", {}, "Loading …")), 300);
   try {
     start ??= await view("start");
     status(start);
     const content = h("div");
     await VIEWS[chosen](content, args, { start, signal });
+    clearTimeout(slow);
     if (signal.aborted) return;
     main.replaceChildren(content);
   } catch (error) {
+    clearTimeout(slow);
     if (error.name === "AbortError") return;
     main.replaceChildren(h("h1", {}, "Not shown"), h("p", { class: "error", role: "alert" }, error.message));
   }

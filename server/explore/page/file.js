@@ -159,9 +159,10 @@ function fragment(each, at, most, before, names) {
   const parts = each.parts.map((part) => h("li", {}, h("span", { class: `key ${colour(part)}` }),
     `${part.name} ${part.value.toPrecision(3)} `, h("span", { class: "soft" }, part.detail)));
   return h("li", {}, h("details", {},
-    h("summary", {}, `${at + 1}. `, place(first.path, first.startLine + 1, where(first)), " ", each.symbol,
+    h("summary", {}, `${at + 1}. ${where(first)} `, h("strong", {}, each.symbol),
       each.isOutline ? " outline" : "", moved(each, at, before), h("span", { class: "score" }, each.score.toPrecision(4)),
       h("div", { class: "bar", "aria-hidden": "true" }, pieces)),
+    h("p", {}, place(first.path, first.startLine + 1, "Go to its first line")),
     h("ul", { class: "plain" }, parts),
     each.way.length ? [h("p", { class: "soft" }, "Strongest path of relations:"),
       h("ol", {}, each.way.map((step) => h("li", {}, h("code", {}, step))))] : "",

@@ -58,9 +58,7 @@ function words(node) {
 function box(node, { x, y, w, h: height }, level) {
   const characters = Math.floor((w - 10) / 7.2);
   const cut = (text) => (text.length <= characters ? text : `${text.slice(0, Math.max(0, characters - 1))}…`);
-  const link = s("a", {
-    href: address(node, level), class: `box ${node.kind} heat0`, "aria-label": `${node.name}, ${words(node)}`,
-  }, s("title", {}, `${node.name}\n${words(node)}`), s("rect", { x, y, width: w, height, rx: 3 }));
+  const link = s("a", { href: address(node, level), class: `box ${node.kind} heat0` }, s("title", {}, `${node.name}\n${words(node)}`), s("rect", { x, y, width: w, height, rx: 3 }));
   if (characters >= 4 && height > 18) link.append(s("text", { class: "name", x: x + 6, y: y + 16 }, cut(node.name)));
   if (characters >= 9 && height > 34) link.append(s("text", { class: "small", x: x + 6, y: y + 31 }, cut(words(node))));
   return link;
@@ -125,6 +123,7 @@ function details(level, calls) {
     if (sums.has(edge.to)) sums.get(edge.to)[0] += edge.calls;
     if (sums.has(edge.from)) sums.get(edge.from)[1] += edge.calls;
   }
+  const isShown = (_, column) => column !== 2 || level.kind !== "file"; // a definition has nothing inside
   const rows = level.nodes.map((node) => [
     h("a", { href: address(node, level) }, node.name), node.lines, node.files || node.definitions, ...sums.get(node.id)]);
   const hot = calls.hot.map((each) => [
@@ -139,6 +138,6 @@ function details(level, calls) {
     section("Hot spots", hot.length ? list(hot) : h("p", { class: "empty" }, "Nothing here is called.")),
     level.kind === "folder" ? section(`Not indexed (${number(level.nNotIndexed)})`,
       missing.length ? list(missing) : h("p", { class: "empty" }, "Everything in this folder is indexed.")) : "",
-    section("All boxes", table("Largest first", ["name", "lines", level.kind === "file" ? "" : "inside", "calls in",
-      "calls out"], rows.map((row) => (level.kind === "file" ? row.toSpliced(2, 1, "") : row)))));
+    section("All boxes", table("Largest first", ["name", "lines", "inside", "calls in", "calls out"].filter(isShown),
+      rows.map((row) => row.filter(isShown)))));
 }

@@ -88,7 +88,7 @@ function node(x, y, width, href, name, where, kind) {
     const fits = Math.floor((width - 12) / size);
     return text.length <= fits ? text : `…${text.slice(text.length - fits + 1)}`;
   };
-  return s("a", { href, class: `node ${kind}`, "aria-label": `${name} in ${where}` },
+  return s("a", { href, class: `node ${kind}` },
     s("title", {}, `${name}\n${where}`),
     s("rect", { x: x + 1, y: y - ROW / 2 + 2, width: width - 2, height: ROW - 4, rx: 4 }),
     s("text", { x: x + 7, y: y - 2 }, cut(name, 7.4)), s("text", { class: "small", x: x + 7, y: y + 11 }, cut(where, 6.2)));
