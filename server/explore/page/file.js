@@ -31,7 +31,7 @@ export async function showFile(content, args, { start, signal }) {
       if (number_ !== newest) return;
       const before = state.line === state.shown ? state.order : null;
       results.replaceChildren(...fragments(found, state.line, before));
-      state.order = found.fragments.map(key);
+      state.order = new Map(found.fragments.map((each, at) => [key(each), { at, score: each.score }]));
       state.shown = state.line;
     } catch (error) {
       if (error.name !== "AbortError") results.replaceChildren(h("p", { class: "error", role: "alert" }, error.message));
@@ -140,11 +140,22 @@ function fragments(found, line, before) {
   ];
 }
 
+/** What has changed since the earlier request for this line: the rank and the score. */
 function moved(each, at, before) {
-  if (!before) return "";
-  const was = before.indexOf(key(each));
-  if (was === at) return "";
-  return h("span", { class: "moved" }, was < 0 ? " new" : ` was ${was + 1}`);
+  const was = before?.get(key(each));
+  if (!before || (was?.at === at && was.score === each.score)) return "";
+  const rank = was?.at === at ? "" : ` was ${(was?.at ?? 0) + 1}.`;
+  return h("span", { class: "moved" }, was ? `${rank} before ${was.score.toPrecision(4)}` : " new");
+}
+
+/** A detail of a score; places in it, such as the neighbours of an environment, are links. */
+function detail(text) {
+  const pieces = text.split(/([^\s,]+:\d+-\d+)/);
+  return h("span", { class: "soft" }, pieces.map((piece, n) => {
+    if (n % 2 === 0) return piece;
+    const at = piece.lastIndexOf(":");
+    return place(piece.slice(0, at), parseInt(piece.slice(at + 1), 10), piece);
+  }));
 }
 
 function fragment(each, at, most, before, names) {
@@ -157,7 +168,7 @@ function fragment(each, at, most, before, names) {
     return piece;
   });
   const parts = each.parts.map((part) => h("li", {}, h("span", { class: `key ${colour(part)}` }),
-    `${part.name} ${part.value.toPrecision(3)} `, h("span", { class: "soft" }, part.detail)));
+    `${part.name} ${part.value.toPrecision(3)} `, detail(part.detail)));
   return h("li", {}, h("details", {},
     h("summary", {}, `${at + 1}. ${where(first)} `, h("strong", {}, each.symbol),
       each.isOutline ? " outline" : "", moved(each, at, before), h("span", { class: "score" }, each.score.toPrecision(4)),
