@@ -225,6 +225,14 @@ def test_a_long_file_is_shown_around_the_line(tmp_path):
     assert len(found["lines"]) < 1000 and found["nLines"] == 5000
 
 
+def test_long_lines_are_cut(tmp_path):
+    (tmp_path / "data.md").write_text("word " * 600 + "\n" + "more\n" * 2_000)
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        workspace.index()
+        found = view(workspace, "file", {"path": "data.md"})
+    assert found["lines"][0].endswith("… 1,000 more") and found["lines"][1] == "more"
+
+
 def test_invisible_characters_are_shown(workspace):
     assert "\u202e" not in json.dumps(view(workspace, "map", {}), ensure_ascii=False)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,12 +55,13 @@ def map_of(workspace: Workspace, folders: Folders, path: str, start: int) -> Jso
     Raises InvalidArgument for a path that is not indexed.
     """
     if not path and len(folders.all) > 1:
-        return _level("", [_root_box(folder) for folder in folders], [], start, "folders")
+        level = _level("", [_root_box(folder) for folder in folders], start, "folders")
+        return {**level, "notIndexed": [], "nNotIndexed": 0}
     folder, key, is_file = _located(folders, path)
     boxes = _definitions(folder.index.graph.files[key]) if is_file else _children(folder, key)
-    missing = [] if is_file else list(_not_indexed(workspace, folder, key))
-    shown = folder.shown(key).rstrip("/")
-    return _level(shown, boxes, missing, start, "file" if is_file else "folder", folder.prefix, folder.root.name)
+    missing, n_missing = ([], 0) if is_file else _not_indexed(workspace, folder, key)
+    level = _level(folder.shown(key).rstrip("/"), boxes, start, "file" if is_file else "folder", folder)
+    return {**level, "notIndexed": missing, "nNotIndexed": n_missing}
 
 
 def calls_of(folders: Folders, path: str) -> Json:
@@ -91,9 +92,8 @@ def _located(folders: Folders, path: str) -> tuple[Folder, str, bool]:
     return folders.all[0], "", False
 
 
-def _level(
-    path: str, boxes: list[_Box], missing: list[Json], start: int, kind: str, prefix: str = "", root: str = ""
-) -> Json:
+def _level(path: str, boxes: list[_Box], start: int, kind: str, folder: Folder | None = None) -> Json:
+    prefix, root = ("", "") if folder is None else (folder.prefix, folder.root.name)
     boxes.sort(key=lambda box: (-box.n_lines, box.name))
     shown = boxes[start : start + MAX_NODES]
     return {
@@ -116,8 +116,6 @@ def _level(
         "start": start,
         "nNodes": len(boxes),
         "nLines": sum(box.n_lines for box in boxes),
-        "notIndexed": missing[:MAX_NOT_INDEXED],
-        "nNotIndexed": len(missing),
     }
 
 
@@ -215,17 +213,19 @@ def _hot(folder: Folder, key: str) -> list[Json]:
     return found[:MAX_HOT]
 
 
-def _not_indexed(workspace: Workspace, folder: Folder, directory: str) -> Iterator[Json]:
-    """The entries of a directory on disk that are not in the index, with the reason, by name."""
+def _not_indexed(workspace: Workspace, folder: Folder, directory: str) -> tuple[list[Json], int]:
+    """The first entries of a directory on disk that are not in the index, with the reason, and how many there are."""
     indexed = {_child(path, directory) for path in folder.index.graph.files if path.startswith(directory)}
-    for entry in _entries(folder.root, directory):
-        is_link, is_folder = entry.is_symlink(), entry.is_dir(follow_symlinks=False)
-        if f"{entry.name}/" in indexed or entry.name in indexed:
-            continue
-        inside = Path(entry.path, "file") if is_folder else Path(entry.path)
-        reason = "link" if is_link else workspace.exclusion_reason(inside)
-        reason = reason or (NOTHING_INSIDE if is_folder else "not read yet")
-        yield {"name": entry.name + ("/" if is_folder else ""), "reason": reason}
+    missing = [each for each in _entries(folder.root, directory) if not indexed & {each.name, f"{each.name}/"}]
+    return [_missing_json(workspace, each) for each in missing[:MAX_NOT_INDEXED]], len(missing)
+
+
+def _missing_json(workspace: Workspace, entry: os.DirEntry[str]) -> Json:
+    is_folder = entry.is_dir(follow_symlinks=False)
+    inside = Path(entry.path, "file") if is_folder else Path(entry.path)
+    reason = "link" if entry.is_symlink() else workspace.exclusion_reason(inside)
+    reason = reason or (NOTHING_INSIDE if is_folder else "not read yet")
+    return {"name": entry.name + ("/" if is_folder else ""), "reason": reason}
 
 
 def _entries(root: Path, directory: str) -> Iterable[os.DirEntry[str]]:

@@ -22,6 +22,9 @@ MAX_LINES = 600
 """Lines of a file that are shown at a time."""
 
 MAX_LEFT_OUT = 40
+MAX_CHARACTERS = 2_000
+"""Characters of a line that are shown."""
+
 END_OF_LINE = 10**6
 """A column beyond the end of every line."""
 
@@ -38,7 +41,7 @@ def file_at(workspace: Workspace, folders: Folders, path: str, line: int) -> Jso
         "language": file.language,
         "nLines": n_lines,
         "start": start + 1,
-        "lines": _shown_text(workspace, text).split("\n"),
+        "lines": [_cut(each) for each in _shown_text(workspace, text).split("\n")],
         "definitions": [
             {"symbol": each.qualified_name, "kind": each.kind, "line": each.header_line + 1}
             for each in file.definitions
@@ -110,3 +113,7 @@ def _shown(folder: Folder, location: Location) -> Location:
 def _shown_text(workspace: Workspace, text: str) -> str:
     """Code as the page may show it: the same number of lines, without secrets."""
     return text if workspace.config.redact == "never" else redact(text)
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= MAX_CHARACTERS else f"{line[:MAX_CHARACTERS]}… {len(line) - MAX_CHARACTERS:,} more"

@@ -28,6 +28,8 @@ Json = dict[str, Any]
 N_DAYS = 30
 N_HITS = 20
 MAX_LINE = 10**7
+MAX_TEXT = 30_000
+"""Characters of one text: a fragment of long lines is cut there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,8 @@ NOT_REDACTED = frozenset({"path", "place", "places", "id", "from", "to", "symbol
 def _shown(value: Any, *, is_redacted: bool) -> Any:
     """The same value without secrets, with control and invisible characters of its texts escaped."""
     if isinstance(value, str):
-        text = redact(value) if is_redacted else value
+        text = value if len(value) <= MAX_TEXT else f"{value[:MAX_TEXT]}…"
+        text = redact(text) if is_redacted else text
         return text if text.isascii() and text.isprintable() else for_editor(text)
     if isinstance(value, Mapping):
         return {key: _shown(each, is_redacted=is_redacted and key not in NOT_REDACTED) for key, each in value.items()}
