@@ -166,7 +166,7 @@ def test_every_command_names_a_function_that_exists():
         if run := parser.get_default("run"):
             module, _, function = run.partition(":")
             assert callable(getattr(import_module(f"weft.server.cli.{module}"), function))
-    assert len(subparsers) == 21
+    assert len(subparsers) == 22
 
 
 def test_complete_in_the_middle_of_a_line_keeps_its_rest(weft):

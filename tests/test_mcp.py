@@ -25,7 +25,7 @@ from weft import Config, UserError, Workspace
 from weft.server.agents.backend import WorkspaceBackend
 from weft.server.agents.shared_backend import SharedBackend
 from weft.server.agents.tools import TOOLS
-from weft.server.cli.mcp import _loopback_address
+from weft.server.cli.mcp import loopback_address
 from weft.server.mcp.server import OUTLINE, mcp_server
 
 FILES = {
@@ -187,9 +187,9 @@ def test_the_real_server_over_http_answers_only_with_the_token_and_to_its_own_ho
 
 
 def test_http_is_for_this_machine_alone():
-    assert _loopback_address("127.0.0.1:0") == ("127.0.0.1", 0)
+    assert loopback_address("127.0.0.1:0") == ("127.0.0.1", 0)
     with pytest.raises(UserError, match=r"reachable from other machines\. Use 127\.0\.0\.1"):
-        _loopback_address("0.0.0.0:80")
+        loopback_address("0.0.0.0:80")
 
 
 def test_a_session_of_the_shared_server_sees_what_an_editor_has_not_saved(folder, environment, monkeypatch):

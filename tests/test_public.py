@@ -53,6 +53,7 @@ COMMANDS = {
     "weft retrieve --explain": "test_cli.py",
     "weft bench typed": "test_bench_typed.py",
     "weft mcp": "test_mcp.py",
+    "weft explore": "test_explore.py",
 }
 """Each command of the README: the test that runs it, or the reason why none does."""
 

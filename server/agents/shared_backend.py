@@ -26,7 +26,7 @@ READY_WITHIN_S = 60.0
 CALL_WITHIN_S = 120.0
 STOPPED_WITHIN_S = 5.0
 
-SERVER_GONE = "The shared server has ended. Restart the MCP server in the agent."
+SERVER_GONE = "The shared server has ended. Restart the MCP server in the agent, or `weft explore`."
 
 
 class SharedServerGone(UserError):
@@ -56,15 +56,21 @@ class SharedBackend:
     def call(self, name: str, arguments: Mapping[str, Any], agent: str, cancel: Cancel) -> ToolResult:
         params = {"name": name, "arguments": dict(arguments), "agent": agent}
         try:
-            self._opened.result(READY_WITHIN_S)
-            found = self._ask("weft/callTool", params, cancel, CALL_WITHIN_S)
+            found = self.ask("weft/callTool", params, cancel)
         except SharedServerGone as error:
             return ToolResult(str(error), is_error=True)
-        except NotInTime:
-            return ToolResult("The shared server is still starting. Try again in some seconds.", is_error=True)
-        if found is None:
-            return ToolResult(SERVER_GONE, is_error=True)
         return ToolResult(found["text"], found["isError"], tuple(found["places"]), found["cursor"])
+
+    def ask(self, method: str, params: Mapping[str, Any], cancel: Cancel) -> Any:
+        """The result of a request, once the session has begun. Raises SharedServerGone, also while it begins."""
+        try:
+            self._opened.result(READY_WITHIN_S)
+        except NotInTime:
+            raise SharedServerGone("The shared server is still starting. Try again in some seconds.") from None
+        found = self._ask(method, params, cancel, CALL_WITHIN_S)
+        if found is None:
+            raise SharedServerGone(SERVER_GONE)
+        return found
 
     def close(self) -> None:
         """End the session; the server ends with its last one."""
@@ -138,7 +144,9 @@ class SharedBackend:
             return
         error = message.get("error")
         if error:
-            answer.set_exception(SharedServerGone(f"{error.get('message')} Restart the MCP server if this repeats."))
+            answer.set_exception(
+                SharedServerGone(f"{error.get('message')} Restart it with `weft serve --stop` if this repeats.")
+            )
         else:
             answer.set_result(message.get("result"))
 

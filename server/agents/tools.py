@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from ...errors import InvalidArgument, WeftError
 from ...llm import Cancel, TimeLimit
@@ -151,7 +151,17 @@ def answer_text(workspace: Workspace, answer: Answer) -> str:
     return text if workspace.config.redact == "never" else redact(text)
 
 
-def read_arguments(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
+class HasParameters(Protocol):
+    """What is called by a name with arguments."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def all_parameters(self) -> tuple[Parameter, ...]: ...
+
+
+def read_arguments(tool: HasParameters, given: Mapping[str, Any]) -> dict[str, Any]:
     """All arguments with their defaults. Raises InvalidArgument for one that is missing, unknown or wrong."""
     known = {each.name: each for each in tool.all_parameters}
     for name in given:

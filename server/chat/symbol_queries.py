@@ -41,6 +41,17 @@ SAME_NAME, THROUGH_INTERFACE = "same name", "implementation"
 """Members of `codegraph.HOW`. A call that is resolved by the same name alone counts as unresolved; one through an
 interface counts for a caller and a call path, but not for a callee."""
 
+BY_OVERRIDING, BY_NAME_ALONE = "override", "name alone"
+
+_CONFIDENCES = {
+    "unique name": BY_UNIQUE_NAME,
+    THROUGH_INTERFACE: BY_OVERRIDE,
+    BY_OVERRIDING: BY_OVERRIDE,
+    OF_CREATED_OBJECT: BY_CREATION,
+    BY_NAME_ALONE: BY_NAME,
+}
+"""By `CallStep.how`; a call that is resolved in another way has `BY_CALL`."""
+
 ReferenceKind = Literal["call", "call by name", "import", "raise", "use", "word"]
 
 
@@ -259,6 +270,11 @@ def call_path_to(
     return tuple(reversed(steps))
 
 
+def confidence(step: CallStep) -> float:
+    """The confidence of a step, 0 to 1."""
+    return _CONFIDENCES.get(step.how, BY_CALL)
+
+
 def find_call_path(
     index: RepositoryIndex, sources: Sequence[NamedDefinition], targets: Sequence[NamedDefinition]
 ) -> tuple[CallStep, ...]:
@@ -282,39 +298,38 @@ def find_call_path(
         if key in done:
             continue
         done.add(key)
-        for step, strength in (*_steps(index, named, not steps), *_steps_by_name(index, named, targets)):
+        for step in (*_steps(index, named, not steps), *_steps_by_name(index, named, targets)):
             if _key(step.target) not in done:
-                heapq.heappush(heap, (cost - log(strength), next(order), step.target, (*steps, step)))
+                heapq.heappush(heap, (cost - log(confidence(step)), next(order), step.target, (*steps, step)))
     return ()
 
 
-def _steps(index: RepositoryIndex, named: NamedDefinition, is_start: bool) -> Iterator[tuple[CallStep, float]]:
+def _steps(index: RepositoryIndex, named: NamedDefinition, is_start: bool) -> Iterator[CallStep]:
     is_created = not is_start and is_class(named.definition)
     for call, how, target in _calls_inside(index, named):
-        strength = {"unique name": BY_UNIQUE_NAME, THROUGH_INTERFACE: BY_OVERRIDE}.get(how, BY_CALL)
         enclosing = _scope_name(index, named.path, call.scope)
         if is_created and enclosing != named.definition.qualified_name:
-            how, strength = OF_CREATED_OBJECT, BY_CREATION  # creating an object calls its constructor only
-        yield CallStep(named, target, call.line, how, enclosing), strength
+            how = OF_CREATED_OBJECT  # creating an object calls its constructor only
+        yield CallStep(named, target, call.line, how, enclosing)
     outer, _, method = named.definition.qualified_name.rpartition(".")
     if outer and not is_class(named.definition):
         for sub in index.names.subclasses(outer.rpartition(".")[2]):
             override = index.graph.definition(sub.path, f"{sub.definition.qualified_name}.{method}")
             if override is not None:
                 target = NamedDefinition(sub.path, override)
-                yield CallStep(named, target, override.header_line, "override"), BY_OVERRIDE
+                yield CallStep(named, target, override.header_line, BY_OVERRIDING)
 
 
 def _steps_by_name(
     index: RepositoryIndex, named: NamedDefinition, targets: Sequence[NamedDefinition]
-) -> Iterator[tuple[CallStep, float]]:
+) -> Iterator[CallStep]:
     path, definition = named
     by_name = {target.definition.name: target for target in reversed(targets) if not is_class(target.definition)}
     for call in _unresolved_calls(index, path):
         target = by_name.get(call.callee.rpartition(".")[2])
         if target is not None and definition.header_line <= call.line < definition.end_line:
             enclosing = _scope_name(index, path, call.scope)
-            yield CallStep(named, target, call.line, "name alone", enclosing), BY_NAME
+            yield CallStep(named, target, call.line, BY_NAME_ALONE, enclosing)
 
 
 def _calls_inside(index: RepositoryIndex, named: NamedDefinition) -> Iterator[tuple[Call, str, NamedDefinition]]:

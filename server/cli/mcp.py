@@ -32,7 +32,7 @@ def mcp(options: argparse.Namespace) -> int:
         with _backend(folder, terminal, options) as backend:
             serve_stdio(backend)
         return 0
-    host, port = _loopback_address(options.http)
+    host, port = loopback_address(options.http)
     token, shown_token = choose_token(options.token_file)
 
     def tell(host: str, port: int) -> None:
@@ -50,7 +50,8 @@ def mcp(options: argparse.Namespace) -> int:
     return 0
 
 
-def _loopback_address(text: str) -> tuple[str, int]:
+def loopback_address(text: str) -> tuple[str, int]:
+    """HOST:PORT of this machine alone. Raises UserError for another one."""
     from ..lsp import is_loopback
 
     host, port = parse_address(text)

@@ -1,32 +1,25 @@
 """`weft memory show`: what the memory strategies know of documents or of a conversation.
 
-Owns the choice of the texts, and the layout in a terminal, as JSON and as a picture. The parts are in
-`memory/inspection.py`.
+Owns the layout in a terminal and as a picture. The parts are in `memory/inspection.py`, and the choice of the texts in
+`server/chat/inspected.py`.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from ...errors import UserError
-from ...llm import Cancel
 from ...llm.disk import replace_file
-from ...memory import Item, StrategyContext
-from ...memory.inspection import PARTS, Inspection, Inspector
+from ...memory import Item
+from ...memory.inspection import PARTS, Inspection
 from ...memory.qrmem import MemoryGraph
 from ...memory.qrmem.drawing import centres, draw_graph
-from ...memory.storage import items_of
-from ...memory.strategies import READING_PURPOSES
-from ...memory.strategy import estimate_tokens
 from ...memory.usage import describe_cost
-from ..chat.generation import AnswerGenerator
-from ..chat.subject import attached_documents, document_items
-from ..models.embeddings import embedder_of
+from ..chat.inspected import conversation_items, inspection_json, inspector_of, items_of_documents
 from ..output.safe_text import for_terminal_line
 from ..workspace.workspace import Workspace
 from .common import indexed_workspace, workspace_folder
@@ -54,7 +47,7 @@ def show(options: argparse.Namespace) -> int:
         raise UserError("--svg draws the graph, and --part leaves it out. Add --part graph.")
     with indexed_workspace(folder, terminal, options) as workspace:
         title, items = _items(workspace, options)
-        inspector, notes = _inspector(workspace, items, options)
+        inspector, notes = inspector_of(workspace, items, options.question, reads=options.read)
         if options.read and inspector.context.model is not None and "graph" in parts:
             terminal.hint(f"the graph takes at most {describe_cost(inspector.estimate())}; what is read is stored")
         inspection = inspector.inspect(parts)
@@ -65,7 +58,7 @@ def show(options: argparse.Namespace) -> int:
             raise UserError("There is no graph to draw. Remove --svg to see the reason.")
         replace_file(options.svg, draw_graph(inspection.graph, inspection.walk).encode())
     if options.json:
-        terminal.json(_json(title, inspection, parts, notes))
+        terminal.json(inspection_json(title, inspection, parts, notes))
     else:
         view = InspectionView(inspection, parts)
         view.print(title)
@@ -82,55 +75,10 @@ def _items(workspace: Workspace, options: argparse.Namespace) -> tuple[str, list
     if options.conversation and options.files:
         raise UserError("Give documents or --conversation, not both.")
     if options.conversation:
-        items = items_of(workspace.memory.conversations.turns(options.conversation))
-        if not items:
-            raise UserError(f"No conversation has the id {options.conversation}. List them with `weft history`.")
-        return items[0].source, items
+        return conversation_items(workspace, options.conversation)
     if not options.files:
         raise UserError("Give the path of a document, such as `weft memory show README.md`, or --conversation ID.")
-    context = workspace.chat.context
-    documents = attached_documents(options.files, context)
-    items, _ = document_items(context, frozenset(documents).__contains__)
-    return ", ".join(path for _, path in documents), items
-
-
-def _inspector(
-    workspace: Workspace, items: Sequence[Item], options: argparse.Namespace
-) -> tuple[Inspector, tuple[str, ...]]:
-    """The inspector with the first available chat model, and notes on models that are not available."""
-    chat, config = workspace.chat.context, workspace.chat.context.config
-    cancel = Cancel()
-    generator = AnswerGenerator(
-        chat.models, config.chat.answer_tokens, config.chat.evidence_tokens, call_seconds=config.chat.max_seconds
-    )
-    metered = next(generator.metered_models(cancel), None)
-    embedder, _ = embedder_of(config.memory, chat.memory, cancel, redact=config.redact)
-    results = chat.memory.cache
-    count = estimate_tokens if metered is None else metered.count_tokens
-    model = None if metered is None else metered.with_cache(results, READING_PURPOSES)
-    context = StrategyContext(model, embedder, results, count)
-    return Inspector(context, items, options.question, options.read, cancel), tuple(generator.notes)
-
-
-def _json(title: str, inspection: Inspection, parts: Sequence[str], notes: Sequence[str]) -> dict[str, Any]:
-    """The parts that were asked for; null for one that is missing."""
-    missing, graph = dict(inspection.missing), inspection.graph
-    values = {
-        "summary": inspection.summary,
-        "gists": list(inspection.gists),
-        "graph": None
-        if graph is None
-        else {
-            **graph.to_json(),
-            "segments": [segment.place for segment in inspection.segments],
-            "walk": [{"step": step.name, **step.detail} for step in inspection.walk],
-            "found": list(inspection.found),
-        },
-        "clues": [{"kind": kind, "text": text} for kind, text in inspection.clues],
-        "notes": list(inspection.notes),
-    }
-    shown = {part: None if part in missing else values[part] for part in parts}
-    return {"title": title, **shown, "missing": missing, "remarks": [*notes, *inspection.remarks]}
+    return items_of_documents(workspace, options.files)
 
 
 class InspectionView:

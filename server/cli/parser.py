@@ -61,6 +61,7 @@ def command_line() -> ArgumentParser:
         _memory,
         _serve,
         _mcp,
+        _explore,
         _models,
         _setup,
         _editors,
@@ -265,6 +266,25 @@ def _mcp(commands: Commands) -> None:
     )
     for names, options in (_FOLDER, _MODEL, _NO_CACHE, _BROAD):
         mcp.add_argument(names, **options)
+
+
+def _explore(commands: Commands) -> None:
+    summary = "open a page in the browser that shows the index: map, symbols, retrieval at a place, counters"
+    explore = commands.add_parser("explore", help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+    explore.set_defaults(run="explore:explore")
+    explore.add_argument(
+        "--address", default="127.0.0.1:0", metavar="HOST:PORT", help="a loopback port; default: any free port"
+    )
+    explore.add_argument(
+        "--no-open", dest="open", action="store_false", help="only print the address, and open no browser"
+    )
+    explore.add_argument(
+        "--unsaved",
+        action="store_true",
+        help="show unsaved text too: use the server that the editors share (`weft serve --shared`)",
+    )
+    for names, options in (_FOLDER, _MODEL, _NO_CACHE, _BROAD):
+        explore.add_argument(names, **options)
 
 
 def _models(commands: Commands) -> None:

@@ -284,11 +284,23 @@ def stats_folder(cache_dir: str = "") -> Path:
 
 def read_stats(folder: Path, n_days: int) -> Summary:
     """The sum of the last `n_days` over all processes. Unreadable files are skipped."""
+    return summarise(day for days in _read_days(folder, n_days).values() for day in days)
+
+
+def read_stats_by_day(folder: Path, n_days: int) -> dict[str, Summary]:
+    """The same for each day with counters: ISO dates in order."""
+    return {name: summarise(days) for name, days in sorted(_read_days(folder, n_days).items())}
+
+
+def _read_days(folder: Path, n_days: int) -> dict[str, list[Day]]:
+    """The counters of the last `n_days` by ISO date, one of each process."""
     first = (date.today() - timedelta(days=n_days - 1)).isoformat()
-    days = []
+    found: dict[str, list[Day]] = {}
     for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
-        days += [day for name, day in _read(path).items() if name >= first]
-    return summarise(days)
+        for name, day in _read(path).items():
+            if name >= first:
+                found.setdefault(name, []).append(day)
+    return found
 
 
 def forget_stats(folder: Path, older_than_days: int = 0) -> int:

@@ -93,7 +93,7 @@ class CompletionApp:
 
     async def _complete(self, client: Client, request: Request) -> Response:
         try:
-            wanted = client.read(await _body(request))
+            wanted = client.read(await json_body(request))
         except InvalidArgument as error:
             return JSONResponse(client.error(str(error)), 413 if isinstance(error, TooLarge) else 400)
         text, reason = ("", NO_TEXT_WANTED) if wanted.is_preparation else await self._run(request, wanted)
@@ -142,8 +142,8 @@ def inserted(completion: Completion, place: Place) -> str:
     return text[len(before) : len(text) - len(after)]
 
 
-async def _body(request: Request) -> Mapping[str, Any]:
-    """The JSON object of a request. Raises InvalidArgument, and TooLarge before more is read."""
+async def json_body(request: Request) -> Mapping[str, Any]:
+    """The JSON object in the body of a request. Raises InvalidArgument, and TooLarge before more is read."""
     content = bytearray()
     async for piece in request.stream():
         content += piece

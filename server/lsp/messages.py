@@ -27,6 +27,7 @@ WEFT_COMPLETE = "weft/complete"
 WEFT_CONVERSATIONS = "weft/conversations"
 WEFT_DOCTOR = "weft/doctor"
 WEFT_EXPLAIN = "weft/explain"
+WEFT_EXPLORE = "weft/explore"
 WEFT_NEXT_EDIT = "weft/nextEdit"
 WEFT_PAUSE = "weft/pause"
 WEFT_INDEX_FOLDERS = "weft/indexFolders"
@@ -116,6 +117,14 @@ class CallToolParams:
     agent: Annotated[str, "Name of the agent, stored with its notes; at most 100 characters."] = attrs.field(
         default="", validator=attrs.validators.max_len(100)
     )
+
+
+@attrs.define
+class ExploreParams:
+    """A view of the page of `weft explore` ([explore](explore.md))."""
+
+    name: Annotated[str, "Name of the view, such as `map`."]
+    arguments: Annotated[dict[str, Any], "Its arguments by name."] = attrs.field(factory=dict)
 
 
 @attrs.define
@@ -268,6 +277,7 @@ OWN_MESSAGES = (
     OwnMessage(WEFT_ASK, AskParams, answers.AskResult | None, "Answer a question about the repository."),
     OwnMessage(WEFT_SEARCH, SearchParams, answers.SearchResult | None, "Search the workspace by name and words."),
     OwnMessage(WEFT_CALL_TOOL, CallToolParams, answers.CallToolResult | None, "Call a tool for agents."),
+    OwnMessage(WEFT_EXPLORE, ExploreParams, answers.ExploreResult | None, "A view of the page of `weft explore`."),
     OwnMessage(WEFT_CONVERSATIONS, ConversationsParams, answers.ConversationsResult, "Stored conversations."),
     OwnMessage(WEFT_DID_SHOW, ItemParams, None, "A completion is shown."),
     OwnMessage(WEFT_DID_ACCEPT, ItemParams, None, "It was accepted, or its remaining part was."),

@@ -6,7 +6,7 @@ a test checks real answers against them.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 
 class Position(TypedDict):
@@ -397,6 +397,13 @@ class CallToolResult(TypedDict):
     isError: Annotated[bool, "True if the call was wrong or failed; `text` has the reason."]
     places: Annotated[list[str], "The places in the answer, as `path:line` or `path:first-last`."]
     cursor: Annotated[str, "The `cursor` argument of the next page; empty on the last one."]
+
+
+class ExploreResult(TypedDict):
+    """A view of the page of `weft explore`."""
+
+    view: Annotated[dict[str, Any], "What the page shows, as JSON; empty after an error."]
+    error: Annotated[str, "Why there is no view and what to do; empty if there is one."]
 
 
 # Questions

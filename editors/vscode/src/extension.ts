@@ -14,7 +14,7 @@ import { Pages } from "./pages";
 import type { StatusResult } from "./protocol";
 import { searchWorkspace } from "./search";
 import { Server } from "./server";
-import { setUpModel } from "./setup";
+import { explore, setUpModel } from "./setup";
 import { StatusItem } from "./status";
 
 let running: Server | undefined;
@@ -82,6 +82,7 @@ function commands(context: vscode.ExtensionContext, { server, inline, status, pa
     "weft.install": (requirement?: string) => install(context, server, requirement),
     "weft.choose": choose,
     "weft.setUpModel": () => setUpModel(context),
+    "weft.explore": () => explore(context),
     "weft.guide": () =>
       vscode.commands.executeCommand("workbench.action.openWalkthrough", `${context.extension.id}#start`),
     // In a title bar, VS Code may pass an argument of its own.

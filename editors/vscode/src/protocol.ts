@@ -517,6 +517,22 @@ export interface CallToolResult {
   cursor: string;
 }
 
+/** A view of the page of `weft explore` ([explore](explore.md)). */
+export interface ExploreParams {
+  /** Name of the view, such as `map`. */
+  name: string;
+  /** Its arguments by name. */
+  arguments?: Record<string, unknown>;
+}
+
+/** A view of the page of `weft explore`. */
+export interface ExploreResult {
+  /** What the page shows, as JSON; empty after an error. */
+  view: Record<string, unknown>;
+  /** Why there is no view and what to do; empty if there is one. */
+  error: string;
+}
+
 /** An action on the stored conversations of this workspace. */
 export interface ConversationsParams {
   /** `list`, `get`, `search`, `delete` or `export`. */

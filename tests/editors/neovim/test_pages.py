@@ -93,6 +93,18 @@ def test_setup_runs_the_program_of_the_server_in_a_terminal(shop, tmp_path):
     assert shop.nv.current.buffer.options["buftype"] == "terminal"
 
 
+def test_explore_runs_the_program_of_the_server_in_a_terminal(shop, tmp_path):
+    program = tmp_path / "bin" / "weft"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\necho "ran: $1 $(basename "$2") $3"\nread answer\n')
+    program.chmod(0o755)
+    shop.edit("why.py", CALL)
+    root = shop.lua("return vim.fs.basename(require('weft.locate').root(0))")
+    shop.lua(f"local o = require('weft.config').options; o.cmd = {{ {str(program)!r}, 'serve' }}; o.shared = true")
+    shop.nv.command("Weft explore")
+    shop.wait(lambda: f"ran: explore {root} --unsaved" in shop.nv.current.buffer[:], "the output of the program")
+
+
 def test_a_page_without_words_says_what_to_do(shop):
     shop.edit("why.py", CALL)
     shop.wire.order(blank=["weft/explain", "weft/status"])
