@@ -33,6 +33,9 @@ TIME_LIMIT_S = 0.04
 WORDS_TIME_LIMIT_S = 0.02
 """Files are searched for words within this time more."""
 
+LEAST_READ = 8
+"""So many of the nearest files are read whatever time it takes: the first ones of a process take longer."""
+
 MAX_INTERFACES = 20
 """Definitions of the same name that are checked for a method of an interface."""
 
@@ -86,9 +89,13 @@ def uses_of(target: Target, *, with_text: bool = True, time_limit_s: float = TIM
     now = time.thread_time()
     until_s, words_until_s = now + time_limit_s, now + time_limit_s + WORDS_TIME_LIMIT_S
     n_unsearched = 0
-    for path in paths:
+    for number, path in enumerate(paths):
         now = time.thread_time()
-        if now <= until_s and is_parsed(index.graph.files[path]) and len(index.texts[path]) <= MAX_BYTES:
+        if (
+            (now <= until_s or number < LEAST_READ)
+            and is_parsed(index.graph.files[path])
+            and len(index.texts[path]) <= MAX_BYTES
+        ):
             reader.read(path)
         elif now <= words_until_s and with_text:
             reader.search(path)
