@@ -33,6 +33,11 @@ def test_relative_links_point_to_files_and_headings_that_exist(name):
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
+def test_no_merge_has_left_its_marks(name):
+    assert not re.search(r"^(<{7}|>{7})( |$)", (ROOT / name).read_text("utf-8"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
 def test_the_rows_of_a_table_have_as_many_cells_as_its_head(name):
     lines = FENCED.sub(lambda found: re.sub(r"[^\n]", "", found[0]), (ROOT / name).read_text("utf-8")).split("\n")
     wrong = []
