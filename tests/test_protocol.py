@@ -106,8 +106,9 @@ def test_what_is_generated_from_the_types_is_as_they_are():
     again = "Run `python -m weft.server.lsp.describe`."
     assert describe.protocol_page(PAGE) == PAGE, again
     assert describe.TYPES.read_text("utf-8") == describe.types_module(), again
-    package = describe.SETTINGS.read_text("utf-8")
+    package = describe.PACKAGE.read_text("utf-8")
     assert describe.with_settings(package) == package, again
+    assert describe.with_tools(package) == package, again
 
 
 def test_the_page_has_a_table_for_every_type_and_a_chapter_for_every_message():
@@ -134,7 +135,7 @@ def test_settings_of_the_extension_are_those_of_the_server_and_keep_a_workspace_
     assert not {"cache_dir", "data_dir", "memory.embeddings_key_variable"} & set(found)
     assert "api_key_variable" not in found["model"]["items"]["properties"]
     assert found["model"]["items"]["properties"]["context_tokens"]["default"] == Config().model[0].context_tokens
-    package = json.loads(describe.SETTINGS.read_text("utf-8"))
+    package = json.loads(describe.PACKAGE.read_text("utf-8"))
     own, *generated = package["contributes"]["configuration"]
     assert {f"weft.{key}" for key in found} == {key for section in generated for key in section["properties"]}
     assert not {key.removeprefix("weft.") for key in own["properties"]} & set(found)

@@ -1,7 +1,7 @@
 """Code generation from Weft's message types: `python -m weft.server.lsp.describe`.
 
-Writes the tables in docs/protocol.md, the types of the VS Code extension (src/protocol.ts) and its settings
-(package.json). Tests compare all three with the generator's output. Owns the paths and layouts of the three.
+Writes the tables in docs/protocol.md, the types of the VS Code extension (src/protocol.ts), its settings and its tools
+for agents (package.json). Tests compare all with the generator's output. Owns the paths and layouts of the three files.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from textwrap import indent
 from typing import Any
 
 from .. import config
+from ..agents.tools import TOOLS, Tool
 from ..output import types as answers
 from .messages import OWN_MESSAGES, OwnMessage
 from .schema import reachable, table, typescript, typescript_type
@@ -21,7 +22,7 @@ from .schema import reachable, table, typescript, typescript_type
 ROOT = Path(__file__).resolve().parents[2]
 PROTOCOL = ROOT / "docs" / "protocol.md"
 TYPES = ROOT / "editors" / "vscode" / "src" / "protocol.ts"
-SETTINGS = ROOT / "editors" / "vscode" / "package.json"
+PACKAGE = ROOT / "editors" / "vscode" / "package.json"
 
 # Types that are neither parameters nor results of a message.
 BESIDE_MESSAGES = (
@@ -44,7 +45,7 @@ def main() -> None:
     for path, text in (
         (PROTOCOL, protocol_page(PROTOCOL.read_text("utf-8"))),
         (TYPES, types_module()),
-        (SETTINGS, with_settings(SETTINGS.read_text("utf-8"))),
+        (PACKAGE, with_tools(with_settings(PACKAGE.read_text("utf-8")))),
     ):
         path.write_text(text, "utf-8")
 
@@ -84,6 +85,28 @@ def with_settings(package: str) -> str:
     texts = (json.dumps(section, indent=2, ensure_ascii=False) for section in sections)
     text = "".join(",\n" + indent(each, " " * 6) for each in texts)
     return package[:first_end] + text + "\n    ]" + package[end:]
+
+
+def with_tools(package: str) -> str:
+    """The extension's package.json with the tools for agents, which VS Code offers to chat models."""
+    start = package.index("[", package.index('"languageModelTools": '))
+    _, end = json.JSONDecoder().raw_decode(package, start)
+    text = json.dumps([_tool(each) for each in TOOLS.values()], indent=2, ensure_ascii=False)
+    return package[:start] + indent(text, " " * 4).lstrip() + package[end:]
+
+
+def _tool(tool: Tool) -> dict[str, Any]:
+    return {
+        "name": f"weft_{tool.name}",
+        "tags": ["weft", "workspace"],
+        "toolReferenceName": f"weft{tool.name.capitalize()}",
+        "displayName": tool.title,
+        "modelDescription": tool.description,
+        "userDescription": tool.description.partition(". ")[0].removesuffix(".") + ".",
+        "canBeReferencedInPrompt": True,
+        "icon": "$(search)",
+        "inputSchema": tool.input_schema(),
+    }
 
 
 def _messages_table() -> str:

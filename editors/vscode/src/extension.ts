@@ -16,6 +16,7 @@ import { searchWorkspace } from "./search";
 import { Server } from "./server";
 import { explore, setUpModel } from "./setup";
 import { StatusItem } from "./status";
+import { registerTools } from "./tools";
 
 let running: Server | undefined;
 
@@ -29,6 +30,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const nextEdits = new NextEdits(server, inline, (title, lines) => pages.showLines(title, lines));
   running = server;
   registerChat(context, server);
+  registerTools(context, server);
   context.subscriptions.push(log, server, inline, status, pages, nextEdits);
   context.subscriptions.push(...commands(context, { server, inline, status, pages }));
   context.subscriptions.push(

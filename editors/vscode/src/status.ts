@@ -73,6 +73,7 @@ export class StatusItem implements vscode.Disposable {
       entry("Show More Completions", "weft.moreCompletions"),
       entry("Next Edit", "weft.nextEdit"),
       entry("Ask About This Repository", "weft.chat"),
+      entry("Explore", "weft.explore"),
       SEPARATOR,
       entry("Status", "weft.status"),
       entry("Doctor", "weft.doctor"),
