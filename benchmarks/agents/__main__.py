@@ -21,6 +21,7 @@ from ..command import Report, command_parser, rounded, run_command, say
 from ..next_edit.commits import HISTORIES
 from ..rows import RowCache, code_digest
 from ..tables import markdown, number, percent
+from ..typed.chosen import add_history_options, chosen
 from ..typed.commits import FOR_FITTING, FOR_REPORTING, TypedHistory, clone_of
 from ..typed.replay import Tree as WorkingTree
 from . import latency
@@ -66,11 +67,7 @@ class TaskRow:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = command_parser("weft bench agents", __doc__, "work", "machine", "write-results")
-    parser.add_argument("--clones", type=Path, metavar="DIR", help="folder of the clones of the pinned histories")
-    half = parser.add_mutually_exclusive_group()
-    half.add_argument("--fit", dest="purpose", action="store_const", const=FOR_FITTING, help="only those for fitting")
-    half.add_argument("--report", dest="purpose", action="store_const", const=FOR_REPORTING, help="only the others")
-    parser.add_argument("--repository", nargs="+", metavar="REPO", help="parts of repository names; all by default")
+    add_history_options(parser)
     parser.add_argument("--tasks", type=int, default=N_TASKS, metavar="N", help=f"of each repository ({N_TASKS})")
     parser.add_argument("--folder", type=Path, metavar="DIR", help="time each tool on this folder instead")
     parser.add_argument("--each", action="store_true", help="also print each task")
@@ -84,8 +81,8 @@ def _measure(options: argparse.Namespace) -> Report | int:
     for purpose in (FOR_FITTING, FOR_REPORTING):
         rows = [
             row
-            for history in HISTORIES
-            if history.purpose == purpose and options.purpose in (None, purpose) and _is_chosen(options, history)
+            for history in chosen(options, HISTORIES)
+            if history.purpose == purpose
             for row in _rows(options, history)
         ]
         if rows:
@@ -97,10 +94,6 @@ def _measure(options: argparse.Namespace) -> Report | int:
     repos = f" --repository {' '.join(options.repository)}" if options.repository else ""
     command = f"weft bench agents --clones DIR{half}{repos} --tasks {options.tasks}"
     return Report("agents", "\n\n".join(parts), {"measured": rounded(plain)}, "Tools for agents", "", NOTES, command)
-
-
-def _is_chosen(options: argparse.Namespace, history: TypedHistory) -> bool:
-    return not options.repository or any(part in history.name for part in options.repository)
 
 
 def _rows(options: argparse.Namespace, history: TypedHistory) -> Iterator[TaskRow]:

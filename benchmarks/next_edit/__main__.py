@@ -17,12 +17,12 @@ import argparse
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
-from pathlib import Path
 
 from ...retrieval.fragments import normalise
 from ..command import Report, command_parser, rounded, run_command, say
 from ..histories import files_at
 from ..rows import RowCache, code_digest
+from ..typed.chosen import add_history_options, chosen
 from ..typed.commits import FOR_FITTING, FOR_REPORTING, TypedHistory, clone_of
 from ..typed.replay import Tree
 from . import examples
@@ -55,11 +55,7 @@ Half of the repositories are for fitting, half for reporting; each commit is cho
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = command_parser("weft bench next-edit", __doc__, "work", "machine", "write-results")
-    parser.add_argument("--clones", type=Path, metavar="DIR", help="folder of the clones of the pinned histories")
-    half = parser.add_mutually_exclusive_group()
-    half.add_argument("--fit", dest="purpose", action="store_const", const=FOR_FITTING, help="only those for fitting")
-    half.add_argument("--report", dest="purpose", action="store_const", const=FOR_REPORTING, help="only the others")
-    parser.add_argument("--repository", nargs="+", metavar="REPO", help="parts of repository names; all by default")
+    add_history_options(parser)
     parser.add_argument(
         "--max-commits", type=int, default=N_COMMITS, metavar="N", help=f"of each repository ({N_COMMITS})"
     )
@@ -84,7 +80,7 @@ def _measure(options: argparse.Namespace) -> Report | int:
     parts, plain = [], []
     orders: tuple[Order, ...] = ("forward", "reverse") if options.order == "both" else (options.order,)
     for purpose in (FOR_FITTING, FOR_REPORTING):
-        histories = [history for history in _chosen(options) if history.purpose == purpose]
+        histories = [history for history in chosen(options, HISTORIES) if history.purpose == purpose]
         for order in orders if histories else ():
             rows = {
                 name: {history.name: list(_rows(options, history, order, name)) for history in histories}
@@ -110,15 +106,6 @@ def _repeated(options: argparse.Namespace) -> str:
     repos = f"--repository {' '.join(options.repository)} " if options.repository else ""
     size = f"--max-commits {options.max_commits} --order {options.order}"
     return f"weft bench next-edit --clones DIR {purpose}{repos}{size}"
-
-
-def _chosen(options: argparse.Namespace) -> list[TypedHistory]:
-    return [
-        history
-        for history in HISTORIES
-        if options.purpose in (None, history.purpose)
-        and (not options.repository or any(part in history.name for part in options.repository))
-    ]
 
 
 def _rows(options: argparse.Namespace, history: TypedHistory, order: Order, system: str) -> Iterator[CommitRow]:
@@ -163,7 +150,7 @@ def _is_source(path: str, extensions: tuple[str, ...]) -> bool:
 def _rated(options: argparse.Namespace) -> Iterator[Rated]:
     """Repeated edits at every request of the commits, whatever their confidence, with their features."""
     order: Order = "forward" if options.order == "both" else options.order
-    for history in _chosen(options):
+    for history in chosen(options, HISTORIES):
         for commit, replayed in _replayed(options, history, order, REPEATED):
             for asked in () if replayed is None else replayed.asked:
                 yield from rated(history.name, commit.commit, asked)
@@ -172,7 +159,7 @@ def _rated(options: argparse.Namespace) -> Iterator[Rated]:
 
 def _examples(options: argparse.Namespace) -> Iterator[str]:
     order: Order = "forward" if options.order == "both" else options.order
-    for history in _chosen(options):
+    for history in chosen(options, HISTORIES):
         for commit, replayed in _replayed(options, history, order, options.systems[0]):
             if replayed is not None:
                 name = f"{history.name} {commit.commit[:10]}"
