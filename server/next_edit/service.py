@@ -210,12 +210,8 @@ class NextEdits:
     def _follow_ups(self, situation: Situation) -> list[NextEdit]:
         """All next edits, in no order. Those of the latest request are used again while nothing changed."""
         least = self._options.min_confidence
-        key = (
-            ref(situation.index),
-            situation.edited,
-            least,
-            situation.work.max_bytes,
-        )  # a snapshot is kept by those who read it alone
+        index = ref(situation.index)  # a snapshot is kept by those who read it alone
+        key = index, situation.edited, least, situation.work.max_bytes
         latest, found = self._latest
         if latest != key:
             found = follow_ups(situation, least)
