@@ -68,3 +68,15 @@ def test_without_the_setting_nothing_is_offered_or_answered(editing):
         ) in (None, [])
 
     editing(FILES, story)
+
+
+def test_the_outline_is_that_of_the_unsaved_text(editing):
+    async def story(editor: Any) -> None:
+        await editor.indexed()
+        editor.open("shop/price.py")
+        editor.insert("shop/price.py", 0, 0, "def rebate():\n    return 0\n\n\n")
+        document = types.TextDocumentIdentifier(editor.uri("shop/price.py"))
+        found = await editor.client.text_document_document_symbol_async(types.DocumentSymbolParams(document))
+        assert [(each.name, each.range.start.line) for each in found] == [("rebate", 0), ("Price", 4)]
+
+    editing(FILES, story, options=ON)

@@ -90,7 +90,7 @@ def block_starts(region: str) -> list[int]:
         offset += len(line)
     first = 0
     for at in _ends_of_blocks(lines):
-        if at > first and len(lines) - at >= 1:
+        if at > first:
             starts.append(offsets[at])
             first = at
     return starts

@@ -221,7 +221,6 @@ async def _at_cursor(session: Session, params: _AtCursor, find: Callable[[Target
     encoding = session.client.encoding
 
     def call(workspace: Workspace) -> list[_T]:
-        workspace.index_edits()
         target = find_target(folders_of(workspace), name, str(document.path), line + 1)
         return find(target, _Shown(target.folder, encoding))
 
