@@ -14,13 +14,15 @@ import numpy as np
 
 from .. import bm25
 from ..bm25 import FloatArray
-from ..definition_index import NamedDefinition, normalised_name
+from ..definition_index import NamedDefinition
+from ..name_segment import normalised_name
 from .filters import UnitFilter
 from .query_analysis import AnalysedQuestion, analyse_question
 from .spelling import correct_spelling
 from .unit_embeddings import NearUnits, UnitEncoder
 from .unit_features import EMBEDDED_WEIGHTS, NAMED_AS_WRITTEN, WEIGHTS, Features, features_of, score_parts
 from .unit_scoring import ScoredUnit, UnitScorer
+from .unit_texts import UnitTexts
 from .unit_vectors import QuestionMeaning
 from .units import Unit, units_of
 
@@ -216,12 +218,13 @@ def _ranked(
 ) -> list[tuple[ScoredUnit, Features]]:
     """The candidates with their scores and features, best first; without those that nothing matches."""
     weights = WEIGHTS if embedded is None else EMBEDDED_WEIGHTS
-    scorer, total = UnitScorer(question, idf), sum(idf) or 1.0
-    near = meaning.of_units([each.unit for each in candidates], lambda path: _lines(index.texts[path]))
+    texts = UnitTexts([each.unit for each in candidates], lambda path: _lines(index.texts[path]))
+    scorer, total = UnitScorer(question, idf, texts), sum(idf) or 1.0
+    near = meaning.of_units(texts)
     is_near = NEAR_IN_MEANING if len(question.concepts) >= LEAST_WORDS_OF_MEANING else float("inf")
     found: list[tuple[ScoredUnit, Features]] = []
-    for candidate, (body, head, nearest) in zip(candidates, near, strict=True):
-        scored = scorer.score(candidate.unit, _lines(index.texts[candidate.unit.path]))
+    for number, (candidate, (body, head, nearest)) in enumerate(zip(candidates, near, strict=True)):
+        scored = scorer.score(number)
         near_by_model = _near_by_model(embedded, candidate.unit, body)
         if not scored.lines and not candidate.gain and max(body, near_by_model) < is_near:
             continue
