@@ -183,6 +183,16 @@ class FileGraph:
                 known[qualified_name] = found
         return found
 
+    def definition_at(self, start: int, end: int) -> Definition:
+        """The definition whose row has these bytes of the packed outline (`outline_rows`)."""
+        row = from_json(bytes(self._outline[start:end]))
+        row[_BASES] = tuple(row[_BASES])
+        return _to_definition(row)
+
+    def binding_at(self, start: int, end: int) -> Binding:
+        """The binding whose row has these bytes of the packed outline."""
+        return to_binding(from_json(bytes(self._outline[start:end])))
+
     @property
     def packed_outline(self) -> bytes:
         """Definitions, imports and bindings as JSON, for searches; of a mapped index a copy."""

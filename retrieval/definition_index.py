@@ -1,13 +1,15 @@
 """Index of definitions and value bindings by name, for any spelling of the name.
 
-`DataLoader`, `data_loader` and "data loader" have one key. Knows no text and no score. Built for the first question;
-the index of the next snapshot reads only the files that changed.
+`DataLoader`, `data_loader` and "data loader" have one key. Knows no text and no score. Made for the first query, in
+segments; the index of the next snapshot adds a segment of the files that changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
-from functools import cached_property, lru_cache
+from collections.abc import Iterable, Iterator, Set
+from functools import cached_property
+from heapq import merge
+from itertools import groupby, repeat
 from typing import NamedTuple
 
 from ..codegraph import CodeGraph, Definition, FileGraph
@@ -16,7 +18,13 @@ from ..codegraph.resolve import resolve
 from ..codegraph.symbol_table import DECLARATION, is_class
 from ..codegraph.typed_resolver import TypedResolver
 from ..codegraph.values import CLASS_VALUE, FUNCTION_VALUE, Value
-from .terms import lower_terms
+from .key_rows import Entry
+from .name_segment import NameSegment, normalised_name
+
+MAX_SEGMENTS = 8
+
+MAX_KNOWN = 2_000
+"""Definitions of earlier lookups that are kept: a query looks up the same names several times."""
 
 MAX_ALIASES = 20
 """The files that are asked for the meaning of an alias."""
@@ -42,25 +50,18 @@ class DefinitionIndex:
 
     def __init__(self, graph: CodeGraph, previous: DefinitionIndex | None = None) -> None:
         self.graph = graph
-        known = previous._by_file if previous is not None else {}
-        self._by_file: dict[str, _FileNames] = {}
-        for path, file in graph.files.items():
-            names = known.get(path)
-            self._by_file[path] = names if names is not None and names.file is file else _names_of(file)
-        self._by_name: dict[str, list[tuple[str, int]]] = {}
-        self._bindings: dict[str, list[tuple[str, int]]] = {}
-        self._by_base: dict[str, list[tuple[str, int]]] = {}
-        self._aliases: dict[str, list[str]] = {}
-        for path, names in self._by_file.items():
-            for table, found in (
-                (self._by_name, names.definitions),
-                (self._bindings, names.bindings),
-                (self._by_base, names.bases),
-            ):
-                for key, index in found:
-                    table.setdefault(key, []).append((path, index))
-            for alias in names.aliases:
-                self._aliases.setdefault(alias, []).append(path)
+        self._segments: tuple[NameSegment, ...]
+        before = previous.graph.files if previous is not None else {}
+        segments: tuple[NameSegment, ...] = previous._segments if previous is not None else ()
+        changed = [
+            file
+            for path, file in graph.files.items()
+            # A change that is undone may bring an earlier file back.
+            if before.get(path) is not file and not any(file in segment for segment in segments)
+        ]
+        self._segments = _merged((*segments, NameSegment(changed)) if changed else segments, graph)
+        self._known: dict[str, list[NamedDefinition]] = {}
+        self._n_known = 0
 
     def definitions(self, name: str) -> list[NamedDefinition]:
         """The definitions that a plain or dotted name may mean: top-level ones first, then by path and line.
@@ -69,8 +70,19 @@ class DefinitionIndex:
         module or package: `Shop.pay`, `shop.pay` for shop.py, `weft.server.Shop.pay`. Exact spellings have priority.
         Without any, the definition that is imported or inherited under the name.
         """
+        known = self._known.get(name)
+        if known is None:
+            known = self._find(name)
+            if self._n_known + len(known) > MAX_KNOWN:
+                self._known, self._n_known = {}, 0
+            self._known[name] = known
+            self._n_known += len(known) + 1
+        return list(known)
+
+    def _find(self, name: str) -> list[NamedDefinition]:
         *outer, last = [part for part in name.split(".") if part] or [""]
-        found = [self.at(entry) for entry in self._by_name.get(normalised_name(last), ())]
+        key = normalised_name(last)
+        found = [named for segment in self._segments for named in self._at(segment, segment.definitions[key])]
         if outer:
             found = [named for named in found if self._is_inside(named, outer)]
         exact = [named for named in found if named.definition.name == last]
@@ -89,16 +101,20 @@ class DefinitionIndex:
         The parts before must end the names around the definition: `Shop.pa` for `Shop.pay`.
         """
         outer, _, last = name.rpartition(".")
-        key = normalised_name(last)
+        prefix = normalised_name(last)
+        entries = merge(*map(self._entries, range(len(self._segments)), repeat(prefix)))
         found: list[NamedDefinition] = []
-        for each in sorted(
-            (each for each in self._by_name if each.startswith(key)), key=lambda each: (len(each), each)
-        ):
-            named = map(self.at, self._by_name[each])
-            found += (it for it in named if not outer or f".{'.'.join(_owners(it))}".endswith(f".{outer}"))
+        for _, same in groupby(entries, key=lambda item: item[0][:2]):
+            named = (each for entry, number in same for each in self._at(self._segments[number], entry.numbers))
+            ordered = sorted(named, key=lambda each: (each.path, each.definition.start_line))
+            found += (each for each in ordered if not outer or f".{'.'.join(_owners(each))}".endswith(f".{outer}"))
             if len(found) >= n:
                 break
         return found[:n]
+
+    def _entries(self, number: int, prefix: str) -> Iterator[tuple[Entry, int]]:
+        """The names of a segment that begin with a text, each with the number of the segment."""
+        return ((entry, number) for entry in self._segments[number].definitions.beginning_with(prefix))
 
     def _distinct(self, found: list[NamedDefinition]) -> list[NamedDefinition]:
         """The definitions without constructors of a class among them, and without declarations of one with a body."""
@@ -109,45 +125,55 @@ class DefinitionIndex:
         name = named.definition.qualified_name
         if named.definition.kind == DECLARATION and name in names:
             return True
+        if name.rpartition(".")[0] not in names:
+            return False
         symbols = self.graph.symbols(named.path)
-        return symbols is not None and name.rpartition(".")[0] in names and symbols.is_constructor(name)
+        return symbols is not None and symbols.is_constructor(name)
 
     @cached_property
     def name_parts(self) -> frozenset[str]:
-        """The sub-words of all names of definitions and of bound values, in lower case."""
-        names = {self._definition(*entries[0]).name for entries in self._by_name.values()}
-        names |= {self.graph.files[path].bindings[index].name for (path, index), *_ in self._bindings.values()}
-        return frozenset(part for name in names for part in lower_terms(name))
+        """The sub-words of all names of definitions and of bound values, in lower case; also those of earlier files."""
+        return frozenset().union(*(segment.name_parts for segment in self._segments))
 
     def value_bindings(self, name: str) -> list[ValueBinding]:
         """The lines that bind a value to a name of a module or a class, by path and line."""
         *outer, last = [part for part in name.split(".") if part] or [""]
         found = []
-        for path, index in self._bindings.get(normalised_name(last), ()):
-            binding = self.graph.files[path].bindings[index]
-            scope = "" if binding.scope == MODULE_SCOPE else self._definition(path, binding.scope).qualified_name
-            own = binding.name.removeprefix("self.")
-            qualified = f"{scope}.{own}" if scope else own
-            if not outer or set(outer) <= {*scope.split("."), *_modules(self.graph.files[path])}:
-                found.append(ValueBinding(path, qualified, binding.line))
+        key = normalised_name(last)
+        for segment in self._segments:
+            for row in segment.bindings[key]:
+                file = segment.file_of_binding(row)
+                if not self._has(file):
+                    continue
+                binding, definition = segment.binding(row)
+                scope = "" if definition is None else definition.qualified_name
+                own = binding.name.removeprefix("self.")
+                qualified = f"{scope}.{own}" if scope else own
+                if not outer or set(outer) <= {*scope.split("."), *_modules(file)}:
+                    found.append(ValueBinding(file.path, qualified, binding.line))
         exact = [item for item in found if item.name.rpartition(".")[2] == last]
         return sorted(exact or found, key=lambda item: (item.path, item.line))
 
     def subclasses(self, name: str) -> list[NamedDefinition]:
         """The classes with the base `name`, by path and line."""
-        found = map(self.at, self._by_base.get(name, ()))
+        found = (named for segment in self._segments for named in self._at(segment, segment.by_base[name]))
         return sorted(found, key=lambda named: (named.path, named.definition.start_line))
 
     def base_names(self, named: NamedDefinition) -> list[str]:
         """The names under which classes may name a definition as their base: its own, and those of its imports."""
-        aliases = (alias for alias in self._aliases if alias in self._by_base)
-        return [named.definition.name, *(alias for alias in aliases if named in self._renamed(alias))]
+        return [named.definition.name, *(alias for alias in self._base_aliases if named in self._renamed(alias))]
+
+    @cached_property
+    def _base_aliases(self) -> list[str]:
+        """The aliases that are names of bases, sorted."""
+        aliases = {alias for segment in self._segments for alias in segment.aliases.keys}
+        return sorted(aliases.intersection(*[{base for segment in self._segments for base in segment.by_base.keys}]))
 
     def _renamed(self, alias: str) -> list[NamedDefinition]:
         """The definitions that files import or export under another name."""
         found = {
             (target.path, target.qualified_name): None
-            for path in self._aliases.get(alias, ())[:MAX_ALIASES]
+            for path in self._files_with(alias)[:MAX_ALIASES]
             for target in resolve(self.graph, path, MODULE_SCOPE, alias)
         }
         return [NamedDefinition(path, d) for path, name in found if (d := self.graph.definition(path, name))]
@@ -167,51 +193,36 @@ class DefinitionIndex:
         around = (*_owners(named), *_modules(self.graph.files[named.path]))
         return {normalised_name(part) for part in outer} <= {normalised_name(part) for part in around}
 
-    def at(self, entry: tuple[str, int]) -> NamedDefinition:
-        """The definition of a path and an index."""
-        return NamedDefinition(entry[0], self._definition(*entry))
+    def _files_with(self, alias: str) -> list[str]:
+        """The files that give a definition this other name, sorted."""
+        files = (segment.files[number] for segment in self._segments for number in segment.aliases[alias])
+        return sorted(file.path for file in files if self._has(file))
 
-    def _definition(self, path: str, index: int) -> Definition:
-        return self.graph.files[path].definitions[index]
+    def _at(self, segment: NameSegment, rows: Iterable[int]) -> Iterator[NamedDefinition]:
+        """The definitions of some rows, without those of files that have changed."""
+        for row in rows:
+            file = segment.file_of_definition(row)
+            if self._has(file):
+                yield NamedDefinition(file.path, segment.definition(row))
 
-
-@lru_cache(maxsize=1 << 14)
-def normalised_name(name: str) -> str:
-    """The key of a name: lower case without underscores."""
-    return name.replace("_", "").lower()
-
-
-class _FileNames(NamedTuple):
-    file: FileGraph
-    definitions: tuple[tuple[str, int], ...]  # normalised_name, index
-    bindings: tuple[tuple[str, int], ...]
-    bases: tuple[tuple[str, int], ...]
-    aliases: tuple[str, ...]  # names of the module for definitions that have another name
+    def _has(self, file: FileGraph) -> bool:
+        return self.graph.files.get(file.path) is file
 
 
-def _names_of(file: FileGraph) -> _FileNames:
-    definitions: list[tuple[str, int]] = []
-    bases: list[tuple[str, int]] = []
-    for index, definition in enumerate(file.definitions):
-        definitions.append((normalised_name(definition.name), index))
-        bases.extend((base.rpartition(".")[2], index) for base in definition.bases)
-    return _FileNames(file, tuple(definitions), tuple(_bindings(file)), tuple(bases), tuple(_aliases(file)))
-
-
-def _aliases(file: FileGraph) -> Iterator[str]:
-    for item in file.imports:
-        if item.scope == MODULE_SCOPE and item.name not in ("", "*", item.local_name):
-            yield item.local_name
-    for binding in file.bindings:
-        if binding.scope == MODULE_SCOPE and binding.how == "alias" and binding.name.isidentifier():
-            yield binding.name
-
-
-def _bindings(file: FileGraph) -> Iterator[tuple[str, int]]:
-    """Bindings of modules and classes; local names are found as words."""
-    for index, binding in enumerate(file.bindings):
-        if binding.scope == MODULE_SCOPE or is_class(file.definitions[binding.scope]):
-            yield normalised_name(binding.name.removeprefix("self.")), index
+def _merged(segments: tuple[NameSegment, ...], graph: CodeGraph) -> tuple[NameSegment, ...]:
+    """The segments, the last ones merged where there are many, and all where most of their files have changed."""
+    if sum(len(segment.files) for segment in segments) > 2 * max(len(graph.files), 1):
+        first = 0
+    elif len(segments) > MAX_SEGMENTS:
+        first, n_files = len(segments) - 1, len(segments[-1].files)
+        while first and len(segments[first - 1].files) <= 2 * n_files:
+            first -= 1
+            n_files += len(segments[first].files)
+    else:
+        return segments
+    files = (file for segment in segments[first:] for file in segment.files)
+    live = [file for file in files if graph.files.get(file.path) is file]
+    return (*segments[:first], NameSegment(live))
 
 
 def _top_level_first(named: NamedDefinition) -> tuple[bool, str, int]:

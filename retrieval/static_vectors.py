@@ -81,7 +81,11 @@ class StaticVectors:
         return normalised(values @ self.take(rows[known]))
 
     def of_postings(self, postings: Postings, n_texts: int) -> StoredVectors:
-        """The vectors of texts from their postings, (n_texts, N_STORED); zeros for a text without known words.
+        """The vectors of texts from their postings, (n_texts, N_STORED); zeros for a text without known words."""
+        return stored(normalised(self.sums(postings, n_texts, N_STORED)))
+
+    def sums(self, postings: Postings, n_texts: int, n_first: int) -> Vectors:
+        """The first components of the sum over the words of each text, (n_texts, n_first).
 
         Memory is bounded by the size of the table. The sums are in double precision, so that their order, which
         differs between processes, does not change a stored component.
@@ -89,15 +93,14 @@ class StaticVectors:
         rows = self.rows(postings.keys)
         is_known, sizes = rows != NO_ROW, postings.indptr[1:] - postings.indptr[:-1]
         here = np.repeat(is_known, sizes)
-        sums = weighted_sums(
-            self._vectors[rows[is_known], :N_STORED],
+        return weighted_sums(
+            self._vectors[rows[is_known], :n_first],
             self._scales[rows[is_known]],
             sizes[is_known],
             postings.texts[here],
             weight_of_count(postings.counts[here]),
             n_texts,
         )
-        return stored(normalised(sums))
 
 
 def plain_weighted_sums(
@@ -108,10 +111,10 @@ def plain_weighted_sums(
     weights: NDArray[np.float32],
     n_texts: int,
 ) -> Vectors:
-    """The weighted sum of the vectors of each text, (n_texts, N_STORED).
+    """The weighted sum of the vectors of each text, (n_texts, n_components).
 
-    Row i of `components` (n, N_STORED), times `scales[i]`, is the vector of word i; the next `sizes[i]` of `texts` have
-    this word, with `weights`. The sums are in double precision.
+    Row i of `components` (n, n_components), times `scales[i]`, is the vector of word i; the next `sizes[i]` of `texts`
+    have this word, with `weights`. The sums are in double precision.
     """
     words = np.repeat(np.arange(len(scales)), sizes)
     if n_texts > TEXTS_IN_BLOCK:

@@ -160,4 +160,12 @@ def words_in(text: bytes) -> list[bytes]:
     return text.translate(_TO_WORDS).split()
 
 
+def word_starts(text: bytes) -> NDArray[np.int64]:
+    """Where the words of a text begin, in order."""
+    codes = np.frombuffer(text.translate(_TO_WORDS), np.uint8)
+    is_word = (codes != ord(" ")) & (codes != _LINE_BREAK_WORD[0])
+    is_word[1:] &= ~is_word[:-1]
+    return np.flatnonzero(is_word)
+
+
 _vocabulary = Vocabulary()

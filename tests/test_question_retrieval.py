@@ -432,3 +432,11 @@ def test_every_kind_of_definition_can_be_named():
     }
     kinds = {d.kind for path, content in text.items() for d in parse_file(path, content).definitions}
     assert kinds <= set(KINDS) and len(kinds) > 12
+
+
+def test_the_metadata_of_a_document_is_no_heading() -> None:
+    text = "---\ntitle: Shops\ndescription: All about shops\n---\n\n# Payment\n\nPay first.\n"
+    units = units_of(parse_file("shop.mdx", text), text.encode())
+    assert [unit.title for unit in units] == ["", "Payment"]
+    unclosed = "---\n# Payment\n"
+    assert [unit.title for unit in units_of(parse_file("a.md", unclosed), unclosed.encode())] == ["", "Payment"]

@@ -224,3 +224,52 @@ def test_a_workspace_with_two_folders_names_the_folder_of_each_hit(tmp_path: Pat
         ]
         assert workspace.path_of(found[0].folder, found[0].path) in {f / f"{f.name}.py" for f in folders}
         assert [hit.path for hit in workspace.search("evict", folder=folders[1]).hits] == ["two.py"]
+
+
+GO = """
+    #- gin/recovery.go
+    package gin
+
+    // Recovery returns a middleware that recovers from any panic
+    // and writes a 500.
+    func Recovery() HandlerFunc {
+        return guarded(DefaultWriter)
+    }
+
+    // Copyright of the middleware that recovers: its license.
+    func Licensed() HandlerFunc {
+        return nil
+    }
+    """
+
+
+def test_a_comment_above_a_definition_is_a_hit_of_the_definition_once():
+    found = hits("middleware that recovers from a panic", GO)
+    shown = [(hit.kind, hit.symbol, hit.place, hit.preview) for hit in found if "recovery" in hit.path]
+    assert shown[0] == (
+        *("function", "Recovery", "gin/recovery.go:3-7"),
+        "// Recovery returns a middleware that recovers from any panic",
+    )
+    assert [symbol for _, symbol, _, _ in shown].count("Recovery") == 1
+    assert ("code", "") in [(kind, symbol) for kind, symbol, _, _ in shown]  # a licence describes no definition
+
+
+def test_a_word_that_is_still_typed_is_not_called_misspelled():
+    text = """
+        #- a.py
+        def safe_parse(text): ...
+        def safeParse(text): ...
+        """
+    index = index_of(text)
+    assert search_folders([("", index)], "safePars").hits
+    assert not search_folders([("", index)], "safePars").notes
+    assert search_folders([("", index)], "safePares").notes == ("Searched for “safeParse” instead of “safePares”.",)
+
+
+def test_filtered_hits_are_those_of_all_hits_that_pass():
+    words = "".join(f"def evict_{number}(): evict()\nEVICT_{number} = evict\n" for number in range(90))
+    text = f"#- many.py\n{words}#- one.py\nclass Evict:\n    evict = 1\n#- doc.md\n# Evict\n\nevict\n"
+    assert names("evict entry of cache", text, kinds=["class"]) == ["Evict"]
+    assert [hit.path for hit in hits("evict entry of cache", text, paths=["*.md"])] == ["doc.md"]
+    everything = {(hit.path, hit.start_line) for hit in hits("evict cache", text)}
+    assert {(hit.path, hit.start_line) for hit in hits("evict cache", text, kinds=["function"])} & everything

@@ -1,6 +1,6 @@
 """Filters of a search: languages, path globs and kinds of units.
 
-`UnitFilter.masked` removes windows before the best ones are chosen, so that a filter only removes results. Owns the
+`UnitFilter.windows` removes windows before the best ones are chosen, so that a filter only removes results. Owns the
 kinds that a filter may name and the syntax of globs. Knows no question and no score.
 """
 
@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...codegraph import FileGraph
-from ..bm25 import FloatArray
 from ..definition_index import NamedDefinition
 from .units import Unit, is_document, units_of
 
@@ -79,16 +78,23 @@ class UnitFilter:
             )
         ]
 
-    def masked(self, index: RepositoryIndex, scores: FloatArray) -> FloatArray:
-        """The scores of windows, 0 for those without a line of a unit that passes."""
-        mask = np.zeros(len(scores), bool)
-        for path, file in index.graph.files.items():
-            ids = index.lexical.ids(path)
-            at = slice(ids.start, ids.stop)
-            if not ids or not scores[at].any() or not self.keeps_file(file):
+    def windows(self, index: RepositoryIndex, best_first: Iterable[int]) -> Iterator[int]:
+        """The windows with a line of a unit that passes, in their order. Reads only the files of those that are asked
+        for."""
+        files: dict[str, bool] = {}
+        passing: dict[str, NDArray[np.bool_]] = {}
+        for window in best_first:
+            path = index.location(window).path
+            file = index.graph.files[path]
+            if path not in files:
+                files[path] = self.keeps_file(file)
+            if not files[path]:
                 continue
-            mask[at] = self._windows(index, file, at) if self.kinds else True
-        return np.where(mask, scores, 0.0)
+            if self.kinds and path not in passing:
+                ids = index.lexical.ids(path)
+                passing[path] = self._windows(index, file, slice(ids.start, ids.stop))
+            if not self.kinds or passing[path][window - index.lexical.ids(path).start]:
+                yield window
 
     def _windows(self, index: RepositoryIndex, file: FileGraph, at: slice) -> NDArray[np.bool_]:
         """Which windows of a file have a line of a unit of these kinds."""

@@ -51,7 +51,7 @@ def correct_spelling(index: RepositoryIndex, text: str) -> tuple[str, tuple[tupl
     parts = dict.fromkeys(part for parts in unknown.values() for part in parts)
     if not parts or len(parts) > MAX_CORRECTED:
         return text, ()
-    candidates = _candidates(index)
+    candidates = _candidates(index.names.name_parts)
     nearest = {part: _nearest(index, part, candidates) for part in parts}
     corrected = {
         run: written for run, parts in unknown.items() if parts and (written := _corrected(index, run, parts, nearest))
@@ -119,10 +119,12 @@ def _occurs(index: RepositoryIndex, words: Iterable[str]) -> bool:
     return bool(index.lexical.n_postings(dict.fromkeys(words)).any())
 
 
-def _candidates(index: RepositoryIndex) -> Sequence[str]:
+# While a person types, the same names are read.
+@lru_cache(maxsize=1)
+def _candidates(name_parts: frozenset[str]) -> Sequence[str]:
     """Known words, and the parts of the names of definitions and of bound values."""
     words = dict.fromkeys(_known_words())
-    words.update(dict.fromkeys(index.names.name_parts))
+    words.update(dict.fromkeys(name_parts))
     return list(words)
 
 

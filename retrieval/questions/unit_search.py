@@ -8,19 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import bm25
 from ..bm25 import FloatArray
-from ..definition_index import NamedDefinition, normalised_name
+from ..definition_index import NamedDefinition
+from ..name_segment import normalised_name
 from .filters import UnitFilter
 from .query_analysis import AnalysedQuestion, analyse_question
 from .spelling import correct_spelling
 from .unit_embeddings import NearUnits, UnitEncoder
 from .unit_features import EMBEDDED_WEIGHTS, NAMED_AS_WRITTEN, WEIGHTS, Features, features_of, score_parts
 from .unit_scoring import ScoredUnit, UnitScorer
+from .unit_texts import UnitTexts
 from .unit_vectors import QuestionMeaning
 from .units import Unit, units_of
 
@@ -34,6 +38,9 @@ N_WINDOWS = 70
 
 N_MEANING_WINDOWS = 70
 """The same for the windows that are nearest by meaning."""
+
+N_FILTERED = 500
+"""So many windows are sorted at first when a filter is applied."""
 
 N_EMBEDDED_UNITS = 40
 """This many units that are nearest by an embedding model are scored."""
@@ -121,11 +128,11 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
         scores = np.where(scores > 0, scores + options.relation * around, 0.0)
     meaning = QuestionMeaning.of(index, question)
     near = meaning.windows
-    if options.filter is not None:
-        scores, near = options.filter.masked(index, scores), options.filter.masked(index, near)
     embedded = options.encoder.near(index, question) if options.encoder is not None else None
     candidates = _UnitCandidates(index, options.filter)
-    for window in (*_best(scores, options.n_windows), *_best(near, min(N_MEANING_WINDOWS, options.n_windows))):
+    by_words = _best_passing(index, scores, options.n_windows + 1, options.filter)
+    by_meaning = _best_passing(index, near, min(N_MEANING_WINDOWS, options.n_windows), options.filter)
+    for window in (*by_words[: options.n_windows], *by_meaning):
         candidates.add_window(window, float(around[window]))
     for path, line in embedded.best(N_EMBEDDED_UNITS) if embedded is not None else ():
         candidates.add_place(path, line)
@@ -138,8 +145,13 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
             candidates.add_named(path, definition.header_line, name, gain)
     for name, path, line in _value_bindings(index, question):
         candidates.add_named(path, line, name, BOUND_IN_WORDS)
-    ranked = _ranked(index, question, idf, list(candidates.all()), meaning, embedded)
-    if options.filter is not None and not ranked and options.n_windows < np.count_nonzero(scores):
+    found = list(candidates.all())
+    if len(concepts) < LEAST_WORDS_OF_MEANING:
+        # Most of the nearest windows have no word of the question.
+        has_word = windows.scores > 0
+        found = [each for each in found if each.gain or _windows_of(index, each.unit, has_word).any()]
+    ranked = _ranked(index, question, idf, found, meaning, embedded)
+    if options.filter is not None and not ranked and len(by_words) > options.n_windows:
         # The best windows have a unit that passes, but the words are in other units.
         return replace(search(index, text, replace(options, n_windows=len(scores))), corrections=corrections)
     return QuestionResult(
@@ -216,12 +228,13 @@ def _ranked(
 ) -> list[tuple[ScoredUnit, Features]]:
     """The candidates with their scores and features, best first; without those that nothing matches."""
     weights = WEIGHTS if embedded is None else EMBEDDED_WEIGHTS
-    scorer, total = UnitScorer(question, idf), sum(idf) or 1.0
-    near = meaning.of_units([each.unit for each in candidates], lambda path: _lines(index.texts[path]))
+    texts = UnitTexts([each.unit for each in candidates], lambda path: _lines(index.texts[path]))
+    scorer, total = UnitScorer(question, idf, texts), sum(idf) or 1.0
+    near = meaning.of_units(texts)
     is_near = NEAR_IN_MEANING if len(question.concepts) >= LEAST_WORDS_OF_MEANING else float("inf")
     found: list[tuple[ScoredUnit, Features]] = []
-    for candidate, (body, head, nearest) in zip(candidates, near, strict=True):
-        scored = scorer.score(candidate.unit, _lines(index.texts[candidate.unit.path]))
+    for number, (candidate, (body, head, nearest)) in enumerate(zip(candidates, near, strict=True)):
+        scored = scorer.score(number)
         near_by_model = _near_by_model(embedded, candidate.unit, body)
         if not scored.lines and not candidate.gain and max(body, near_by_model) < is_near:
             continue
@@ -245,6 +258,29 @@ def _near_by_model(embedded: NearUnits | None, unit: Unit, body: float) -> float
 @lru_cache(maxsize=64)
 def _lines(text: bytes) -> list[bytes]:
     return text.split(b"\n")
+
+
+def _best_passing(index: RepositoryIndex, scores: FloatArray, n: int, filter: UnitFilter | None) -> list[int]:
+    """The best windows that have a unit that passes."""
+    if filter is None:
+        return _best(scores, n)
+    return list(islice(filter.windows(index, _descending(scores, N_FILTERED)), n))
+
+
+def _descending(scores: FloatArray, n: int) -> Iterator[int]:
+    """The windows with a score, best first; only the first `n` are sorted unless more are wanted."""
+    positive = np.flatnonzero(scores > 0)
+    least = np.partition(scores[positive], -n)[-n] if len(positive) > n else 0.0
+    for part in (positive[scores[positive] >= least], positive[scores[positive] < least]):
+        yield from part[np.argsort(-scores[part], kind="stable")].tolist()
+
+
+def _windows_of(index: RepositoryIndex, unit: Unit, values: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The values of the windows that overlap a unit."""
+    ids = index.lexical.ids(unit.path)
+    first = index.ends[ids.start : ids.stop].searchsorted(unit.start_line, side="right")
+    end = index.starts[ids.start : ids.stop].searchsorted(unit.end_line, side="left")
+    return values[ids.start + first : ids.start + end]
 
 
 def _best(scores: FloatArray, n: int) -> list[int]:

@@ -166,13 +166,23 @@ _HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*$")
 _UNDERLINE = re.compile(r"^([=\-~^\"'`#*+.:_])\1{2,}\s*$")
 
 
+def _end_of_front_matter(lines: Sequence[str]) -> int:
+    """The last line of the metadata between two lines of "---" at the beginning of a document; -1 without any."""
+    if not lines or lines[0].rstrip() != "---":
+        return -1
+    return next((number for number, line in enumerate(lines) if number and line.rstrip() == "---"), -1)
+
+
 def _sections(lines: Sequence[str]) -> list[tuple[int, int, str]]:
     """First line, end and headings of every section of a Markdown or reStructuredText text."""
     trail: list[tuple[int, str]] = []
     starts: list[tuple[int, str]] = [(0, "")]
     ranks: list[str] = []
+    front_matter = _end_of_front_matter(lines)
     fenced = False
     for number, line in enumerate(lines):
+        if number <= front_matter:
+            continue
         if line.lstrip().startswith(("```", "~~~")):
             fenced = not fenced
         found = None if fenced else _HEADING.match(line)

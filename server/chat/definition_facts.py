@@ -12,7 +12,8 @@ from typing import NamedTuple, TypeAlias
 
 from ...codegraph.symbol_table import FUNCTION_KINDS, is_class
 from ...retrieval import Location, RepositoryIndex
-from ...retrieval.definition_index import NamedDefinition, ValueBinding, normalised_name
+from ...retrieval.definition_index import NamedDefinition, ValueBinding
+from ...retrieval.name_segment import normalised_name
 from ...retrieval.questions import TEST_WORDS, QuestionResult, is_test
 from ...retrieval.terms import encode, terms_of
 from .evidence_items import MOST_SHOWN, EvidenceBuilder, counted, cut_finding, locations

@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator
 
 from ...codegraph.symbol_table import FUNCTION_KINDS
-from ...retrieval.definition_index import NamedDefinition, normalised_name
+from ...retrieval.definition_index import NamedDefinition
+from ...retrieval.name_segment import normalised_name
 from ...retrieval.questions import Unit, is_document, is_test, units_of
 from ..symbols.occurrences import files_with
 from ..symbols.symbol import symbol_of

@@ -14,6 +14,8 @@ from ...codegraph import Definition
 from ...llm import Cancel
 from ...retrieval import Location, RepositoryIndex, ScorePart
 from ...retrieval.definition_index import NamedDefinition
+from ...retrieval.descriptions import comment_above
+from ...retrieval.fragments import lines_between
 from ...retrieval.questions import (
     QuestionResult,
     ScoredUnit,
@@ -24,6 +26,7 @@ from ...retrieval.questions import (
     is_document,
     is_test,
     search,
+    units_of,
 )
 from .values import SearchHit, SearchResult
 
@@ -48,6 +51,8 @@ TRY = "Check the spelling, give fewer or other words, or ask a question."
 class _Ranked:
     rank: int
     hit: SearchHit
+    start_line: int
+    """Of the definition, else that of the hit: a definition may be found by the comment above it, too."""
 
     @property
     def order(self) -> tuple[object, ...]:
@@ -90,7 +95,9 @@ def search_folders(
 
 
 def _corrections(folders: Sequence[_FolderHits]) -> Sequence[tuple[str, str]]:
-    return list(dict.fromkeys(pair for each in folders for pair in each.found.corrections))
+    """The words that were replaced. A word whose last letters are not typed yet is not misspelled."""
+    pairs = dict.fromkeys(pair for each in folders for pair in each.found.corrections)
+    return [(written, right) for written, right in pairs if not right.startswith(written)]
 
 
 def queried_name(query: str) -> str:
@@ -126,7 +133,7 @@ class _FolderHits:
         """
         shown: set[tuple[str, int]] = set()
         for ranked in (*(self._begun() if is_begun else self._definitions()), *self._bindings(), *self._matching()):
-            place = ranked.hit.path, ranked.hit.start_line
+            place = ranked.hit.path, ranked.start_line
             if place not in shown:
                 shown.add(place)
                 yield ranked
@@ -139,7 +146,7 @@ class _FolderHits:
                 score, parts = scored.score, scored.parts
             else:  # a short function inside a function is no unit
                 score, parts = gain, (ScorePart("defines", gain, self._name),)
-            yield _Ranked(DEFINED, self._hit_of(path, definition, score, parts))
+            yield _Ranked(DEFINED, self._hit_of(path, definition, score, parts), definition.start_line)
 
     def _begun(self) -> Iterator[_Ranked]:
         """The definitions whose names begin with this one; the fewer letters are missing, the better."""
@@ -149,7 +156,7 @@ class _FolderHits:
         for path, definition in self._kept(self._index.names.begun(self._name, MAX_DEFINITIONS)):
             score = min(1.0, len(last) / len(definition.name)) * (TEST_SHARE if is_test(path) else 1.0)
             part = ScorePart("begins with", score, self._name)
-            yield _Ranked(DEFINED, self._hit_of(path, definition, score, (part,)))
+            yield _Ranked(DEFINED, self._hit_of(path, definition, score, (part,)), definition.start_line)
 
     def _kept(self, found: list[NamedDefinition]) -> list[NamedDefinition]:
         return found if self._filter is None else self._filter.definitions(self._index, found)
@@ -160,11 +167,29 @@ class _FolderHits:
             if scored is not None:
                 hit = self._hit(scored, line)
                 symbol = hit.symbol if scored.unit.definition else qualified
-                yield _Ranked(BOUND, replace(hit, symbol=symbol))
+                yield _Ranked(BOUND, replace(hit, symbol=symbol), hit.start_line)
 
     def _matching(self) -> Iterator[_Ranked]:
         for scored in self.found.units:
-            yield _Ranked(MATCHING, self._hit(scored, self._best_line(scored)))
+            hit = self._hit(scored, self._best_line(scored))
+            definition, comment = self._documented(scored.unit)
+            if definition is None or hit.line < comment:
+                yield _Ranked(MATCHING, hit, hit.start_line)
+                continue
+            found = replace(hit, start_line=comment, end_line=definition.end_line)
+            found = replace(found, kind=definition.kind, symbol=definition.qualified_name)
+            yield _Ranked(MATCHING, found, definition.start_line)
+
+    def _documented(self, unit: Unit) -> tuple[Definition | None, int]:
+        """The definition directly below a unit, and the first line of the comment above it; None without one."""
+        if unit.definition is not None or is_document(unit.path):
+            return None, 0
+        text = self._index.texts[unit.path]
+        for other in units_of(self._index.graph.files[unit.path], text):
+            if other.definition is not None and other.start_line == unit.end_line:
+                found = comment_above(lines_between(text, 0, unit.end_line).split("\n"), other.definition)
+                return (other.definition, found[0]) if found is not None else (None, 0)
+        return None, 0
 
     def _scored_at(self, path: str, line: int) -> ScoredUnit | None:
         """The innermost unit of the result at a line."""
