@@ -18,6 +18,9 @@ from ..codegraph.typed_resolver import TypedResolver
 from ..codegraph.values import CLASS_VALUE, FUNCTION_VALUE, Value
 from .terms import lower_terms
 
+DEFAULT_EXPORT = "default"
+"""The name of the definition that a module of JavaScript exports without a name."""
+
 MAX_ALIASES = 20
 """The files that are asked for the meaning of an alias."""
 
@@ -51,6 +54,7 @@ class DefinitionIndex:
         self._bindings: dict[str, list[tuple[str, int]]] = {}
         self._by_base: dict[str, list[tuple[str, int]]] = {}
         self._aliases: dict[str, list[str]] = {}
+        self._aliases_of: dict[str, set[str]] = {}
         for path, names in self._by_file.items():
             for table, found in (
                 (self._by_name, names.definitions),
@@ -59,8 +63,9 @@ class DefinitionIndex:
             ):
                 for key, index in found:
                     table.setdefault(key, []).append((path, index))
-            for alias in names.aliases:
+            for alias, original in names.aliases:
                 self._aliases.setdefault(alias, []).append(path)
+                self._aliases_of.setdefault(original, set()).add(alias)
 
     def definitions(self, name: str) -> list[NamedDefinition]:
         """The definitions that a plain or dotted name may mean: top-level ones first, then by path and line.
@@ -140,8 +145,14 @@ class DefinitionIndex:
 
     def base_names(self, named: NamedDefinition) -> list[str]:
         """The names under which classes may name a definition as their base: its own, and those of its imports."""
-        aliases = (alias for alias in self._aliases if alias in self._by_base)
-        return [named.definition.name, *(alias for alias in aliases if named in self._renamed(alias))]
+        name = named.definition.name
+        aliases, left = dict[str, None](), [name, DEFAULT_EXPORT]
+        while left:  # an alias may have an alias
+            new = sorted(self._aliases_of.get(left.pop(), set()) - aliases.keys())
+            aliases.update(dict.fromkeys(new))
+            left += new
+        bases = (alias for alias in aliases if alias in self._by_base and alias != name)
+        return [name, *(alias for alias in bases if named in self._renamed(alias))]
 
     def _renamed(self, alias: str) -> list[NamedDefinition]:
         """The definitions that files import or export under another name."""
@@ -186,7 +197,7 @@ class _FileNames(NamedTuple):
     definitions: tuple[tuple[str, int], ...]  # normalised_name, index
     bindings: tuple[tuple[str, int], ...]
     bases: tuple[tuple[str, int], ...]
-    aliases: tuple[str, ...]  # names of the module for definitions that have another name
+    aliases: tuple[tuple[str, str], ...]  # names of the module for definitions that have another name, and that name
 
 
 def _names_of(file: FileGraph) -> _FileNames:
@@ -194,23 +205,25 @@ def _names_of(file: FileGraph) -> _FileNames:
     bases: list[tuple[str, int]] = []
     for index, definition in enumerate(file.definitions):
         definitions.append((normalised_name(definition.name), index))
-        bases.extend((base.rpartition(".")[2], index) for base in definition.bases)
+        if definition.bases:
+            bases.extend((base.rpartition(".")[2], index) for base in definition.bases)
     return _FileNames(file, tuple(definitions), tuple(_bindings(file)), tuple(bases), tuple(_aliases(file)))
 
 
-def _aliases(file: FileGraph) -> Iterator[str]:
+def _aliases(file: FileGraph) -> Iterator[tuple[str, str]]:
     for item in file.imports:
         if item.scope == MODULE_SCOPE and item.name not in ("", "*", item.local_name):
-            yield item.local_name
+            yield item.local_name, item.name
     for binding in file.bindings:
         if binding.scope == MODULE_SCOPE and binding.how == "alias" and binding.name.isidentifier():
-            yield binding.name
+            yield binding.name, binding.value.rpartition(".")[2].rstrip("()[]")
 
 
 def _bindings(file: FileGraph) -> Iterator[tuple[str, int]]:
     """Bindings of modules and classes; local names are found as words."""
+    classes = {MODULE_SCOPE, *(index for index, definition in enumerate(file.definitions) if is_class(definition))}
     for index, binding in enumerate(file.bindings):
-        if binding.scope == MODULE_SCOPE or is_class(file.definitions[binding.scope]):
+        if binding.scope in classes:
             yield normalised_name(binding.name.removeprefix("self.")), index
 
 
