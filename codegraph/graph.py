@@ -17,7 +17,7 @@ import numpy as np
 
 from ..languages import language_named
 from .byte_table import from_table, to_table
-from .file_graph import Call, Definition, FileGraph
+from .file_graph import MODULE_SCOPE, Call, Definition, FileGraph
 from .invalidation import (
     Invalidation,
     NameMoves,
@@ -48,6 +48,9 @@ much. Measured by jumps at 1.2 million lines: 2 MB take twice the processor time
 MAX_BUILD_TABLES_BYTES = 32_000_000
 """The same while all files are resolved, which takes the tables of many files in turn."""
 
+MAX_CALLERS = 40_000
+"""Limit of cached callers in a snapshot, at about 150 bytes each."""
+
 
 Spread: TypeAlias = Callable[[Callable[[str], tuple[bytes, bytes]], Sequence[str]], Iterable[tuple[bytes, bytes]]]
 """Maps a function over many paths, in their order: `map`, or one that uses several processes."""
@@ -62,12 +65,22 @@ class CallEdge(NamedTuple):
     how: str  # one of resolve.HOW
 
 
+class CallInside(NamedTuple):
+    """A resolved call with the place where it is made."""
+
+    line: int
+    enclosing: str  # the qualified name of the innermost definition around it, "" at the top level
+    edge: CallEdge
+
+
 class Caller(NamedTuple):
     """A call that resolves to a given definition."""
 
     path: str
     call: int  # index into that file's `calls`
     how: str
+    line: int
+    enclosing: str  # as in `CallInside`
 
 
 class _Unresolved(NamedTuple):
@@ -89,7 +102,7 @@ class CodeGraph:
 
     __slots__ = (
         *("_by_global_name", "_callers", "_dependencies", "_edges", "_files", "_latest_overlay", "_memo", "_modules"),
-        *("_calling", "_max_tables_bytes", "_n_tables_bytes", "_older_symbols", "_root_name", "_roots"),
+        *("_calling", "_max_tables_bytes", "_n_callers", "_n_tables_bytes", "_older_symbols", "_root_name", "_roots"),
         *("_star_imported", "_star_users", "_symbols", "_unresolved", "__weakref__"),
     )
 
@@ -111,7 +124,8 @@ class CodeGraph:
         self._modules: ModuleIndex | None = None
         self._star_users: Mapping[str, tuple[str, ...]] | None = None
         self._memo = Memo()
-        self._callers: dict[str, dict[str, tuple[Caller, ...]]] = {}
+        self._callers: dict[str, Mapping[str, tuple[Caller, ...]]] = {}
+        self._n_callers = 0
         self._calling: dict[tuple[str, str], tuple[str, ...]] = {}
         self._latest_overlay: _Overlay | None = None
 
@@ -156,41 +170,53 @@ class CodeGraph:
         Before the snapshot is `settled`, those of a file that is to be resolved again are the calls that were resolved
         before and are still there, to definitions that still exist.
         """
-        packed = self._edges.get(path)
-        edges = _unpack_edges(bytes(packed)) if packed else ()
-        if self._unresolved is _NOTHING or not edges:
-            return edges
-        before = self._unresolved.files.get(path)
-        if before is not None and before is not self._files[path]:
-            edges = _moved(edges, before.calls, self._files[path].calls)
-        edited = self._unresolved.edited
-        return tuple(
-            edge
-            for edge in edges
-            if edge.path not in edited or self.definition(edge.path, edge.qualified_name) is not None
-        )
+        return tuple(self._columns(path).edges())
 
     def calls_on(self, path: str, lines: Collection[int]) -> list[tuple[int, CallEdge]]:
         """The resolved calls on some lines of a file, in source order, each with its line.
 
         Less work than `call_edges`: the edges of the other lines are not made.
         """
-        packed = self._edges.get(path)
-        if not packed:
-            return []
-        if not self.is_settled:
-            calls = self._files[path].calls
-            return [(calls[edge.call].line, edge) for edge in self.call_edges(path) if calls[edge.call].line in lines]
-        found = _edge_columns(bytes(packed))
+        found = self._columns(path)
         rows = zip(found.lines, found.calls, found.numbers, strict=True)
         return [(line, CallEdge(call, *found.targets[number])) for line, call, number in rows if line in lines]
 
+    def calls_inside(self, path: str, qualified_name: str) -> list[CallInside]:
+        """The resolved calls in all definitions of a name in a file and in those inside of them, in source order."""
+        found = self._columns(path)
+        inner = f"{qualified_name}."
+        scopes = {at for at, name in enumerate(found.scopes) if name == qualified_name or name.startswith(inner)}
+        if not scopes:
+            return []
+        return [
+            CallInside(line, found.scopes[scope], CallEdge(call, *found.targets[number]))
+            for line, scope, call, number in zip(
+                found.lines, found.scope_numbers, found.calls, found.numbers, strict=True
+            )
+            if scope in scopes
+        ]
+
     def callers(self, path: str, qualified_name: str) -> tuple[Caller, ...]:
         """The calls that resolve to a definition, by path and source order."""
+        return self.callers_into(path).get(qualified_name, ())
+
+    def callers_into(self, path: str) -> Mapping[str, tuple[Caller, ...]]:
+        """The same for all definitions of a file, by qualified name."""
         table = self._callers.get(path)
         if table is None:
-            table = self._callers[path] = self._callers_into(path)
-        return table.get(qualified_name, ())
+            table = self._callers_into(path)
+            if self._n_callers > MAX_CALLERS:
+                self._callers, self._n_callers = {}, 0
+            self._n_callers += sum(map(len, table.values()))
+            self._callers[path] = table
+        return table
+
+    def call_targets(self, path: str) -> tuple[Sequence[tuple[str, str, str]], Sequence[int], Sequence[int]]:
+        """The resolved calls of a file in columns: path, qualified name and `how` of each definition that is called;
+        the number of the definition of each resolved call; and the number of the call, equal for a class and its
+        constructor."""
+        found = self._columns(path)
+        return found.targets, found.numbers, found.calls
 
     def calling_files(self, path: str, qualified_name: str) -> tuple[str, ...]:
         """The files with calls that resolve to a definition, sorted; faster than `callers`, which reads these calls."""
@@ -409,6 +435,7 @@ class CodeGraph:
             packed = (graph._edges.get(path) for path in resolved for graph in (old, self))
             called = {*edited, *(path for edges in packed if edges for path in _called_paths(bytes(edges)))}
             self._callers = {path: table for path, table in list(old._callers.items()) if path not in called}
+            self._n_callers = old._n_callers
             self._calling = {key: found for key, found in list(old._calling.items()) if key[0] not in called}
 
     def _resolve(
@@ -429,17 +456,30 @@ class CodeGraph:
         """The edges and the dependencies of a file, packed."""
         file = self._files[path]
         edges, dependencies = resolve_calls(self, file)
-        packed = _pack_edges([CallEdge(call, *target) for call, target in edges], file.calls)
+        packed = to_json(_columns_of([CallEdge(call, *target) for call, target in edges], file))
         return packed, pack_dependencies(dependencies, path, self.symbols(path))
+
+    def _columns(self, path: str) -> _EdgeColumns:
+        """The resolved calls of a file. See `call_edges`."""
+        packed = self._edges.get(path)
+        if not packed:
+            return _NO_EDGES
+        found = _edge_columns(bytes(packed))
+        edited, before = self._unresolved.edited, self._unresolved.files.get(path)
+        if before is not None and before is not self._files[path]:
+            edges = _moved(list(found.edges()), before.calls, self._files[path].calls)
+            found = _columns_of(edges, self._files[path])
+        if edited and any(target in edited for target, _, _ in found.targets):
+            found = found.leading_to(lambda target, name: target not in edited or self.definition(target, name))
+        return found
 
     def _callers_into(self, path: str) -> dict[str, tuple[Caller, ...]]:
         needle = to_json(path)
         found: dict[str, list[Caller]] = {}
         for source, edges in sorted(self._edges.mentioning([path])):
             if needle in edges:
-                for call, target, name, how in self.call_edges(source):
-                    if target == path:
-                        found.setdefault(name, []).append(Caller(source, call, how))
+                for name, caller in self._columns(source).callers_of(path, source):
+                    found.setdefault(name, []).append(caller)
         return {name: tuple(callers) for name, callers in found.items()}
 
 
@@ -457,21 +497,18 @@ class _Overlay(CodeGraph):
         self._own_callers: dict[tuple[str, str], list[Caller]] | None = None
         self._own_by_global_name: dict[str, list[str]] | None = None
 
-    def call_edges(self, path: str) -> tuple[CallEdge, ...]:
+    def _columns(self, path: str) -> _EdgeColumns:
         if path == self._path:
             if path not in self._edges:
                 self._resolve([path])
-            return super().call_edges(path)
-        edges = self._base.call_edges(path)
-        if to_json(self._path) not in self._base._edges.get(path, b""):
-            return edges  # it calls nothing in the file of the cursor
-        return tuple(edge for edge in edges if self._exists(edge.path, edge.qualified_name))
+            return super()._columns(path)
+        found = self._base._columns(path)
+        if any(target == self._path for target, _, _ in found.targets):
+            return found.leading_to(self._exists)
+        return found  # it calls nothing in the file of the cursor
 
     def calls_on(self, path: str, lines: Collection[int]) -> list[tuple[int, CallEdge]]:
-        if path != self._path:
-            found = self._base.calls_on(path, lines)
-            return [row for row in found if self._exists(row[1].path, row[1].qualified_name)]
-        if path in self._edges:
+        if path != self._path or path in self._edges:
             return super().calls_on(path, lines)
         calls = self._files[path].calls
         edges, _ = resolve_calls(self, self._files[path], lines)
@@ -480,13 +517,13 @@ class _Overlay(CodeGraph):
     def callers(self, path: str, qualified_name: str) -> tuple[Caller, ...]:
         if not self._exists(path, qualified_name):
             return ()
-        if self._own_callers is None:
-            own: dict[tuple[str, str], list[Caller]] = {}
-            for call, target, name, how in self.call_edges(self._path):
-                own.setdefault((target, name), []).append(Caller(self._path, call, how))
-            self._own_callers = own
         below = [caller for caller in self._base.callers(path, qualified_name) if caller.path != self._path]
-        return tuple(sorted(below + self._own_callers.get((path, qualified_name), [])))
+        return tuple(sorted(below + self._callers_here().get((path, qualified_name), [])))
+
+    def callers_into(self, path: str) -> Mapping[str, tuple[Caller, ...]]:
+        names = {*self._base.callers_into(path), *(name for target, name in self._callers_here() if target == path)}
+        found = ((name, self.callers(path, name)) for name in names)
+        return {name: callers for name, callers in found if callers}
 
     def calling_files(self, path: str, qualified_name: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(caller.path for caller in self.callers(path, qualified_name)))
@@ -537,6 +574,17 @@ class _Overlay(CodeGraph):
                 memo.copy_from(previous._memo, Invalidation({self._path: names} if names else {}, set()).invalidates)
         return memo
 
+    def _callers_here(self) -> dict[tuple[str, str], list[Caller]]:
+        """The callers in the file of the overlay, by path and qualified name of what they call."""
+        if self._own_callers is None:
+            own: dict[tuple[str, str], list[Caller]] = {}
+            found = self._columns(self._path)
+            for path in {target for target, _, _ in found.targets}:
+                for name, caller in found.callers_of(path, self._path):
+                    own.setdefault((path, name), []).append(caller)
+            self._own_callers = own
+        return self._own_callers
+
     def _exists(self, path: str, qualified_name: str) -> bool:
         return path != self._path or self.definition(path, qualified_name) is not None
 
@@ -556,44 +604,75 @@ def garbage_collection_paused() -> Iterator[None]:
 class _EdgeColumns(NamedTuple):
     """The edges of a file in columns, without a value for each edge."""
 
-    calls: list[int]
-    lines: list[int]
-    numbers: list[int]  # indices of `targets`
+    calls: Sequence[int]
+    lines: Sequence[int]
+    scope_numbers: Sequence[int]  # indices of `scopes`
+    numbers: Sequence[int]  # indices of `targets`
+    scopes: Sequence[str]  # qualified names of the definitions around the calls, "" for the top level
     targets: Sequence[tuple[str, str, str]]
 
+    def edges(self) -> Iterator[CallEdge]:
+        for call, number in zip(self.calls, self.numbers, strict=True):
+            yield CallEdge(call, *self.targets[number])
 
-def _pack_edges(edges: Sequence[CallEdge], calls: Sequence[Call]) -> bytes:
-    numbers: dict[tuple[str, str, str], int] = {}
-    targets = [numbers.setdefault(edge[1:], len(numbers)) for edge in edges]
-    columns = [edge.call for edge in edges], [calls[edge.call].line for edge in edges], targets, list(numbers)
-    return to_json(_EdgeColumns(*columns))
+    def callers_of(self, path: str, source: str) -> Iterator[tuple[str, Caller]]:
+        """The calls of definitions of a file, with their qualified names; `source` is the file that calls them."""
+        wanted = {number: target for number, target in enumerate(self.targets) if target[0] == path}
+        if wanted:
+            for row, number in enumerate(self.numbers):
+                if number in wanted:
+                    _, name, how = wanted[number]
+                    scope = self.scopes[self.scope_numbers[row]]
+                    yield name, Caller(source, self.calls[row], how, self.lines[row], scope)
+
+    def leading_to(self, exists: Callable[[str, str], object]) -> _EdgeColumns:
+        """The edges whose target, a path and a qualified name, exists."""
+        kept = {number for number, (path, name, _) in enumerate(self.targets) if exists(path, name)}
+        if len(kept) == len(self.targets):
+            return self
+        at = [row for row, number in enumerate(self.numbers) if number in kept]
+        calls, lines, scope_numbers, numbers = ([column[row] for row in at] for column in self[:4])
+        return _EdgeColumns(calls, lines, scope_numbers, numbers, self.scopes, self.targets)
+
+
+_NO_EDGES = _EdgeColumns((), (), (), (), (), ())
+
+
+def _columns_of(edges: Sequence[CallEdge], file: FileGraph) -> _EdgeColumns:
+    all_calls, definitions = file.calls, file.definitions
+    calls = [all_calls[edge.call] for edge in edges]
+    around = ["" if call.scope == MODULE_SCOPE else definitions[call.scope].qualified_name for call in calls]
+    scopes: dict[str, int] = {}
+    targets: dict[tuple[str, str, str], int] = {}
+    return _EdgeColumns(
+        [edge.call for edge in edges],
+        [call.line for call in calls],
+        [scopes.setdefault(name, len(scopes)) for name in around],
+        [targets.setdefault(edge[1:], len(targets)) for edge in edges],
+        list(scopes),
+        list(targets),
+    )
 
 
 # Successive queries read the calls of the same similar files.
 @lru_cache(maxsize=256)
 def _edge_columns(packed: bytes) -> _EdgeColumns:
-    calls, lines, numbers, targets = from_json(packed)
-    return _EdgeColumns(calls, lines, numbers, tuple(map(tuple, targets)))
+    calls, lines, scope_numbers, numbers, scopes, targets = from_json(packed)
+    return _EdgeColumns(calls, lines, scope_numbers, numbers, scopes, tuple(map(tuple, targets)))
 
 
-def _unpack_edges(packed: bytes) -> tuple[CallEdge, ...]:
-    found = _edge_columns(packed)
-    rows = zip(found.calls, found.numbers, strict=True)
-    return tuple(CallEdge(call, *found.targets[number]) for call, number in rows)
-
-
-def _moved(edges: Iterable[CallEdge], old: Sequence[Call], new: Sequence[Call]) -> tuple[CallEdge, ...]:
+def _moved(edges: Iterable[CallEdge], old: Sequence[Call], new: Sequence[Call]) -> list[CallEdge]:
     """The resolved calls of an earlier version of a file, for the calls above and below what an edit has changed."""
     n = min(len(old), len(new))
     first = next((i for i in range(n) if old[i].callee != new[i].callee), n)
     n_last = next((i for i in range(n - first) if old[-1 - i].callee != new[-1 - i].callee), n - first)
     beyond, shift = len(old) - n_last, len(new) - len(old)
-    return tuple(
+    return [
         edge._replace(call=edge.call if edge.call < first else edge.call + shift)
         for edge in edges
         if edge.call < first or edge.call >= beyond
-    )
+    ]
 
 
 def _called_paths(packed: bytes) -> list[str]:
-    return [path for path, _, _ in _EdgeColumns(*from_json(packed)).targets]
+    return [path for path, _, _ in _edge_columns.__wrapped__(packed).targets]

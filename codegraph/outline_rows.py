@@ -38,6 +38,7 @@ class BindingRow(NamedTuple):
     name: str
     scope: int
     how: str
+    value: str
     start: int
     end: int
 
@@ -68,7 +69,7 @@ def outline_rows(file: FileGraph) -> OutlineRows:
         found,
         [ImportRow(_text(row[2]), _text(row[3]), int(row[4])) for row in imports],
         [
-            BindingRow(_text(row[3]), int(row[2]), _text(row[4]), *row.span(1))
+            BindingRow(_text(row[3]), int(row[2]), _text(row[4]), _text(row[5]), *row.span(1))
             for row in sorted(_bindings(packed, end, scopes), key=re.Match.start)
         ],
     )
@@ -100,7 +101,7 @@ def _decoded_rows(file: FileGraph) -> OutlineRows:
     return OutlineRows(
         [DefinitionRow(each.name, each.kind not in FUNCTION_KINDS, each.bases, 0, 0) for each in definitions],
         [ImportRow(each.local_name, each.name, each.scope) for each in file.imports],
-        [BindingRow(each.name, each.scope, each.how, 0, 0) for each in known_bindings(file)],
+        [BindingRow(each.name, each.scope, each.how, each.value, 0, 0) for each in known_bindings(file)],
     )
 
 
@@ -144,4 +145,4 @@ _DEFINITION = _row(
     *(rb"(\[(?:" + _STRING + rb",?)*\])", _STRING),
 )
 _IMPORT = _row(_group(_STRING), _STRING, _NUMBER, _group(_STRING), _NUMBER, _group(_NUMBER))
-_BINDING = _row(_group(_NUMBER), _group(_STRING), _group(_STRING), _STRING, _NUMBER)
+_BINDING = _row(_group(_NUMBER), *[_group(_STRING)] * 3, _NUMBER)

@@ -26,6 +26,9 @@ MAX_SEGMENTS = 8
 MAX_KNOWN = 2_000
 """Definitions of earlier lookups that are kept: a query looks up the same names several times."""
 
+DEFAULT_EXPORT = "default"
+"""The name of the definition that a module of JavaScript exports without a name."""
+
 MAX_ALIASES = 20
 """The files that are asked for the meaning of an alias."""
 
@@ -161,13 +164,19 @@ class DefinitionIndex:
 
     def base_names(self, named: NamedDefinition) -> list[str]:
         """The names under which classes may name a definition as their base: its own, and those of its imports."""
-        return [named.definition.name, *(alias for alias in self._base_aliases if named in self._renamed(alias))]
+        name = named.definition.name
+        aliases, left = dict[str, None](), [name, DEFAULT_EXPORT]
+        while left:  # an alias may have an alias
+            of = left.pop()
+            new = {alias for segment in self._segments for alias in segment.aliases_of(of)} - aliases.keys()
+            aliases.update(dict.fromkeys(sorted(new)))
+            left += sorted(new)
+        bases = (alias for alias in aliases if alias != name and self._is_base(alias))
+        return [name, *(alias for alias in bases if named in self._renamed(alias))]
 
-    @cached_property
-    def _base_aliases(self) -> list[str]:
-        """The aliases that are names of bases, sorted."""
-        aliases = {alias for segment in self._segments for alias in segment.aliases.keys}
-        return sorted(aliases.intersection(*[{base for segment in self._segments for base in segment.by_base.keys}]))
+    def _is_base(self, name: str) -> bool:
+        """Whether a class names a base so, in this graph or an earlier one."""
+        return any(segment.by_base[name] for segment in self._segments)
 
     def _renamed(self, alias: str) -> list[NamedDefinition]:
         """The definitions that files import or export under another name."""

@@ -42,8 +42,10 @@ class NameSegment:
         """Value bindings of modules and classes by `normalised_name`."""
         self.by_base = KeyRows(columns.bases)
         """Definitions by the names of their bases."""
-        self.aliases = KeyRows(columns.aliases)
+        self.aliases = KeyRows((alias, file) for alias, _, file in columns.aliases)
         """Files by names that they give to definitions with another name."""
+        places = {alias: at for at, alias in enumerate(self.aliases.keys)}
+        self._aliases_of = KeyRows(sorted({(name, places[alias]) for alias, name, _ in columns.aliases}))
         self._first_definition = np.array(columns.first_definition, np.int32)
         self._first_binding = np.array(columns.first_binding, np.int32)
         self._definition_spans = _spans(columns.definition_spans)
@@ -57,6 +59,10 @@ class NameSegment:
 
     def file_of_binding(self, row: int) -> FileGraph:
         return self.files[_owner(self._first_binding, row)]
+
+    def aliases_of(self, name: str) -> Iterator[str]:
+        """The other names that files give to definitions of a name."""
+        return (self.aliases.keys[at] for at in self._aliases_of[name])
 
     def definition(self, row: int) -> Definition:
         """The definition of a row."""
@@ -101,7 +107,7 @@ class _Columns:
         self.definitions: list[tuple[str, int]] = []
         self.bindings: list[tuple[str, int]] = []
         self.bases: list[tuple[str, int]] = []
-        self.aliases: list[tuple[str, int]] = []
+        self.aliases: list[tuple[str, str, int]] = []  # the other name, the own one, the file
         self.definition_spans: list[tuple[int, int]] = []
         self.binding_spans: list[tuple[int, int]] = []
         self.first_definition: list[int] = []  # of each file
@@ -118,16 +124,17 @@ class _Columns:
         for binding in found.bindings:
             self.bindings.append((normalised_name(binding.name.removeprefix("self.")), len(self.binding_spans)))
             self.binding_spans.append((binding.start, binding.end))
-        self.aliases.extend((alias, file) for alias in _aliases(found))
+        self.aliases.extend((alias, name, file) for alias, name in _aliases(found))
 
 
-def _aliases(found: OutlineRows) -> Iterator[str]:
+def _aliases(found: OutlineRows) -> Iterator[tuple[str, str]]:
+    """The names of a module for definitions that have another name, and that name."""
     for item in found.imports:
         if item.scope == MODULE_SCOPE and item.name not in ("", "*", item.local_name):
-            yield item.local_name
+            yield item.local_name, item.name
     for binding in found.bindings:
         if binding.scope == MODULE_SCOPE and binding.how == "alias" and binding.name.isidentifier():
-            yield binding.name
+            yield binding.name, binding.value.rpartition(".")[2].rstrip("()[]")
 
 
 def _owner(first: NDArray[np.int32], row: int) -> int:

@@ -10,8 +10,9 @@ from weft.codegraph import parse_file
 from weft.memory import Segment
 from weft.retrieval import Location, RepositoryIndex, slice_file
 from weft.server.chat.answerability import FOUND_ABOVE
+from weft.server.chat.call_paths import call_path_to, find_call_path
 from weft.server.chat.evidence import GatherOptions, gather
-from weft.server.chat.symbol_queries import call_path_to, callees, callers, callers_by_name, find_call_path, subclasses
+from weft.server.chat.symbol_queries import callees, callers, callers_by_name, subclasses
 from weft.server.chat.values import EvidenceItem
 from weft.server.config import Config
 from weft.server.workspace.workspace import Workspace

@@ -19,9 +19,9 @@ from ...retrieval import RepositoryIndex, slice_file
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import QuestionResult, ScoredUnit, SearchOptions, search
 from .answerability import GRAPH_FINDING_CONFIDENCE, Confidence
+from .call_paths import CallStep, call_path_to
 from .evidence_items import deduplicated, unit_items
 from .findings import findings
-from .symbol_queries import CallStep, call_path_to
 from .values import EvidenceItem, EvidenceSet
 
 MIN_MATCH = 0.05  # of the best unit's; a unit with less is not shown beside a finding

@@ -18,6 +18,7 @@ from ...retrieval import RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import Kind, QuestionResult, is_test
 from ..symbols.symbol import symbol_of
+from .call_paths import OF_CREATED_OBJECT, CallStep, find_call_path
 from .definition_facts import (
     NameCandidates,
     QuestionContext,
@@ -31,14 +32,11 @@ from .evidence_items import MOST_LISTED, MOST_SHOWN, EvidenceBuilder, counted, c
 from .mention_findings import document_findings, test_findings
 from .symbol_queries import (
     MAX_IMPLEMENTATIONS,
-    OF_CREATED_OBJECT,
     THROUGH_INTERFACE,
-    CallStep,
     Reference,
     callees,
     callers,
     callers_by_name,
-    find_call_path,
     implementations,
     importers,
     overridden,

@@ -1,4 +1,4 @@
-"""Symbol queries on the code graph: callers, callees, importers, subclasses, implementations and call paths.
+"""Symbol queries on the code graph: callers, callees, importers, subclasses and implementations.
 
 Owns these queries, and distinguishes resolved references from matches by name. Knows no question text and no score.
 Lines are 0-based.
@@ -6,11 +6,8 @@ Lines are 0-based.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
-from math import log
 from typing import Literal
 
 from ...codegraph import Call
@@ -27,30 +24,10 @@ from ..symbols.occurrences import files_with
 
 MAX_IMPLEMENTATIONS = 20  # the most types that are found for an interface
 MAX_CANDIDATES = 400  # the most methods whose types are checked for it
-MAX_STEPS = 3  # of a call path that ends at a definition
-MAX_VISITED = 5_000  # the most definitions that a call-path search visits
-
-BY_CALL, BY_UNIQUE_NAME, BY_OVERRIDE, BY_CREATION, BY_NAME = 0.9, 0.6, 0.5, 0.2, 0.1
-"""The confidence of a call step: resolved, resolved by a name unique in the repository, an override in a subclass, a
-call in some method of a created object, and an unresolved call of the target's name. A path has the product of its
-steps' confidences."""
-
-OF_CREATED_OBJECT = "method of the created object"
 
 SAME_NAME, THROUGH_INTERFACE = "same name", "implementation"
 """Members of `codegraph.HOW`. A call that is resolved by the same name alone counts as unresolved; one through an
 interface counts for a caller and a call path, but not for a callee."""
-
-BY_OVERRIDING, BY_NAME_ALONE = "override", "name alone"
-
-_CONFIDENCES = {
-    "unique name": BY_UNIQUE_NAME,
-    THROUGH_INTERFACE: BY_OVERRIDE,
-    BY_OVERRIDING: BY_OVERRIDE,
-    OF_CREATED_OBJECT: BY_CREATION,
-    BY_NAME_ALONE: BY_NAME,
-}
-"""By `CallStep.how`; a call that is resolved in another way has `BY_CALL`."""
 
 ReferenceKind = Literal["call", "call by name", "import", "raise", "use", "word"]
 
@@ -66,30 +43,17 @@ class Reference:
     how: str = ""  # of a resolved call: one of codegraph.HOW
 
 
-@dataclass(frozen=True, slots=True)
-class CallStep:
-    """One step of a call path: a line of the source definition calls the target definition."""
-
-    source: NamedDefinition
-    target: NamedDefinition
-    line: int  # of the call in the source's file; for an override the target's header line
-    how: str  # one of codegraph.HOW, "override", OF_CREATED_OBJECT, or "name alone"
-    enclosing: str = ""  # the qualified name of the definition that contains the line
-
-
 def callers(index: RepositoryIndex, named: NamedDefinition) -> list[Reference]:
     """The calls that resolve to a definition, by path and line. Creating an instance is a call of its class."""
-    graph = index.graph
-    all_callers = graph.callers(named.path, named.definition.qualified_name)
+    all_callers = index.graph.callers(named.path, named.definition.qualified_name)
     found = {
-        (caller.path, graph.files[caller.path].calls[caller.call].line): caller
+        (caller.path, caller.line): caller
         # The last one of a line counts.
         for caller in sorted(all_callers, key=lambda caller: caller.how != THROUGH_INTERFACE)
         if caller.how != SAME_NAME
     }
     return [
-        Reference(path, line, "call", _scope_name(index, path, graph.files[path].calls[caller.call].scope), caller.how)
-        for (path, line), caller in sorted(found.items())
+        Reference(path, line, "call", caller.enclosing, caller.how) for (path, line), caller in sorted(found.items())
     ]
 
 
@@ -106,22 +70,22 @@ def overridden(index: RepositoryIndex, named: NamedDefinition) -> list[NamedDefi
 def callers_by_name(index: RepositoryIndex, name: str, definitions: Sequence[NamedDefinition] = ()) -> list[Reference]:
     """The unresolved calls of a name that may be of one of the definitions: the type of the receiver is unknown."""
     resolver = TypedResolver(index.graph)
-    are_members = {_is_member(index, named) for named in definitions} or {True, False}
+    are_members = {is_member(index, named) for named in definitions} or {True, False}
     return [
-        Reference(path, call.line, "call by name", _scope_name(index, path, call.scope))
+        Reference(path, call.line, "call by name", scope_name(index, path, call.scope))
         for path in files_with(index, name)
-        for call in _unresolved_calls(index, path)
-        if call.callee.rpartition(".")[2] == name and _may_call(resolver, path, call, are_members, index)
+        for call in unresolved_calls(index, path)
+        if call.callee.rpartition(".")[2] == name and may_call(resolver, path, call, are_members, index)
     ]
 
 
-def _may_call(
+def may_call(
     resolver: TypedResolver, path: str, call: Call, are_members: Collection[bool], index: RepositoryIndex
 ) -> bool:
     """Whether an unresolved call may be of a definition that is a member of a class, or is none."""
     language = index.graph.files[path].language
     parts = parse_dotted(call.callee)
-    value = resolver.read(path, _scope_name(index, path, call.scope) or MODULE, parts[:-1] or parts, call.line)
+    value = resolver.read(path, scope_name(index, path, call.scope) or MODULE, parts[:-1] or parts, call.line)
     if value is not None and value.kind == OUTSIDE_VALUE:
         return False
     if len(parts) == 1:
@@ -130,7 +94,7 @@ def _may_call(
     return True in are_members or not language_named(language).shares_directory
 
 
-def _is_member(index: RepositoryIndex, named: NamedDefinition) -> bool:
+def is_member(index: RepositoryIndex, named: NamedDefinition) -> bool:
     """Whether a definition is a member of a class or of an object."""
     owner = named.definition.qualified_name.rpartition(".")[0]
     around = index.graph.definition(named.path, owner) if owner else None
@@ -140,7 +104,7 @@ def _is_member(index: RepositoryIndex, named: NamedDefinition) -> bool:
 def importers(index: RepositoryIndex, name: str) -> list[Reference]:
     """The lines that import a name."""
     return [
-        Reference(path, item.line, "import", _scope_name(index, path, item.scope))
+        Reference(path, item.line, "import", scope_name(index, path, item.scope))
         for path in files_with(index, name)
         for item in index.graph.files[path].imports
         if item.name == name
@@ -235,10 +199,9 @@ def callees(index: RepositoryIndex, named: NamedDefinition) -> list[tuple[int, N
     A class is left out where its constructor is called.
     """
     found: dict[tuple[str, str], tuple[int, NamedDefinition]] = {}
-    for call, how, target in _calls_inside(index, named):
-        if how == THROUGH_INTERFACE:
-            continue
-        found.setdefault(_key(target), (call.line, target))
+    for line, how, target in _calls_inside(index, named):
+        if how != THROUGH_INTERFACE:
+            found.setdefault(_key(target), (line, target))
     for path, name in [*found]:
         symbols = index.graph.symbols(path)
         if symbols is not None and symbols.is_constructor(name):
@@ -246,109 +209,25 @@ def callees(index: RepositoryIndex, named: NamedDefinition) -> list[tuple[int, N
     return sorted(found.values(), key=lambda item: item[0])
 
 
-def call_path_to(
-    index: RepositoryIndex, named: NamedDefinition, preferred: Collection[str] = ()
-) -> tuple[CallStep, ...]:
-    """A call path of at most `MAX_STEPS` that ends at a definition, outermost call first; empty without callers.
-
-    Of several callers the order of preference is: one of the `preferred` names, code before tests, the first.
-    """
-    steps: list[CallStep] = []
-    seen = {_key(named)}
-    while len(steps) < MAX_STEPS:
-        calls = [call for call in callers(index, named) if call.enclosing and (call.path, call.enclosing) not in seen]
-        if not calls:
-            break
-        call = min(calls, key=lambda call: (call.enclosing not in preferred, is_test(call.path)))
-        source = index.graph.definition(call.path, call.enclosing)
-        if source is None or (steps and is_test(call.path)):
-            break
-        caller = NamedDefinition(call.path, source)
-        steps.append(CallStep(caller, named, call.line, call.how, call.enclosing))
-        seen.add(_key(caller))
-        named = caller
-    return tuple(reversed(steps))
-
-
-def confidence(step: CallStep) -> float:
-    """The confidence of a step, 0 to 1."""
-    return _CONFIDENCES.get(step.how, BY_CALL)
-
-
-def find_call_path(
-    index: RepositoryIndex, sources: Sequence[NamedDefinition], targets: Sequence[NamedDefinition]
-) -> tuple[CallStep, ...]:
-    """The call path of highest confidence from one of the sources to one of the targets; empty if there is none.
-
-    A path starts at any method of a source class, and ends at the creation of a target class or at a call of a method.
-    The creation of an object leads to its constructor, and with little confidence to the calls in its other methods.
-    """
-    wanted = {_key(target) for target in targets}
-    classes = {_key(target) for target in targets if is_class(target.definition)}
-    heap: list[tuple[float, int, NamedDefinition, tuple[CallStep, ...]]] = []
-    order = count()
-    for source in sources:
-        heapq.heappush(heap, (0.0, next(order), source, ()))
-    done: set[tuple[str, str]] = set()
-    while heap and len(done) < MAX_VISITED:
-        cost, _, named, steps = heapq.heappop(heap)
-        path, name = key = _key(named)
-        if steps and (key in wanted or (path, name.rpartition(".")[0]) in classes):
-            return steps
-        if key in done:
-            continue
-        done.add(key)
-        for step in (*_steps(index, named, not steps), *_steps_by_name(index, named, targets)):
-            if _key(step.target) not in done:
-                heapq.heappush(heap, (cost - log(confidence(step)), next(order), step.target, (*steps, step)))
-    return ()
-
-
-def _steps(index: RepositoryIndex, named: NamedDefinition, is_start: bool) -> Iterator[CallStep]:
-    is_created = not is_start and is_class(named.definition)
-    for call, how, target in _calls_inside(index, named):
-        enclosing = _scope_name(index, named.path, call.scope)
-        if is_created and enclosing != named.definition.qualified_name:
-            how = OF_CREATED_OBJECT  # creating an object calls its constructor only
-        yield CallStep(named, target, call.line, how, enclosing)
-    outer, _, method = named.definition.qualified_name.rpartition(".")
-    if outer and not is_class(named.definition):
-        for sub in index.names.subclasses(outer.rpartition(".")[2]):
-            override = index.graph.definition(sub.path, f"{sub.definition.qualified_name}.{method}")
-            if override is not None:
-                target = NamedDefinition(sub.path, override)
-                yield CallStep(named, target, override.header_line, BY_OVERRIDING)
-
-
-def _steps_by_name(
-    index: RepositoryIndex, named: NamedDefinition, targets: Sequence[NamedDefinition]
-) -> Iterator[CallStep]:
+def _calls_inside(index: RepositoryIndex, named: NamedDefinition) -> Iterator[tuple[int, str, NamedDefinition]]:
+    """The resolved calls inside of a definition: their lines, how they were resolved, and their targets."""
     path, definition = named
-    by_name = {target.definition.name: target for target in reversed(targets) if not is_class(target.definition)}
-    for call in _unresolved_calls(index, path):
-        target = by_name.get(call.callee.rpartition(".")[2])
-        if target is not None and definition.header_line <= call.line < definition.end_line:
-            enclosing = _scope_name(index, path, call.scope)
-            yield CallStep(named, target, call.line, BY_NAME_ALONE, enclosing)
+    for line, _, edge in index.graph.calls_inside(path, definition.qualified_name):
+        # Of several definitions of a name, such as overloads, this one alone.
+        if definition.header_line <= line < definition.end_line and edge.how != SAME_NAME:
+            target = index.graph.definition(edge.path, edge.qualified_name)
+            if target is not None:
+                yield line, edge.how, NamedDefinition(edge.path, target)
 
 
-def _calls_inside(index: RepositoryIndex, named: NamedDefinition) -> Iterator[tuple[Call, str, NamedDefinition]]:
-    """The resolved calls in the lines of a definition, with how they were resolved, and their targets."""
-    path, definition = named
-    calls = index.graph.files[path].calls
-    for edge in index.graph.call_edges(path):
-        call, target = calls[edge.call], index.graph.definition(edge.path, edge.qualified_name)
-        is_inside = definition.header_line <= call.line < definition.end_line
-        if target is not None and is_inside and edge.how != SAME_NAME:
-            yield call, edge.how, NamedDefinition(edge.path, target)
-
-
-def _unresolved_calls(index: RepositoryIndex, path: str) -> Iterator[Call]:
+def unresolved_calls(index: RepositoryIndex, path: str) -> Iterator[Call]:
+    """The calls of a file that no definition is known for, or several by name alone."""
     resolved = {edge.call for edge in index.graph.call_edges(path) if edge.how != SAME_NAME}
     return (call for number, call in enumerate(index.graph.files[path].calls) if number not in resolved)
 
 
-def _scope_name(index: RepositoryIndex, path: str, scope: int) -> str:
+def scope_name(index: RepositoryIndex, path: str, scope: int) -> str:
+    """The qualified name of the definition with an index in a file; "" for the top level."""
     return "" if scope == MODULE_SCOPE else index.graph.files[path].definitions[scope].qualified_name
 
 

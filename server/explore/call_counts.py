@@ -20,7 +20,7 @@ class CallCounts:
     """Resolved calls; those that match by name alone are left out."""
 
     between: Mapping[str, Mapping[str, int]]  # calling file -> called file -> calls
-    of: Mapping[tuple[str, str], int]  # (path, qualified name) -> calls
+    of: Mapping[str, Mapping[str, int]]  # file -> qualified name of a definition in it -> calls
 
 
 _LOCK = threading.Lock()
@@ -37,13 +37,19 @@ def call_counts(graph: CodeGraph) -> CallCounts:
 
 
 def _count(graph: CodeGraph) -> CallCounts:
-    between: dict[str, Counter[str]] = {}
-    of: Counter[tuple[str, str]] = Counter()
-    for path in graph.files:
-        # A call of a class leads to the class and to its constructor.
-        resolved = {(edge.call, edge.path) for edge in graph.call_edges(path) if edge.how != SAME_NAME}
-        called = Counter(target for _, target in resolved)
-        of.update((edge.path, edge.qualified_name) for edge in graph.call_edges(path) if edge.how != SAME_NAME)
+    between: dict[str, Mapping[str, int]] = {}
+    of: dict[str, dict[str, int]] = {}
+    for source in graph.files:
+        targets, numbers, calls = graph.call_targets(source)
+        paths = ["" if how == SAME_NAME else path for path, _, how in targets]
+        for number, n in Counter(numbers).items():
+            if paths[number]:
+                of_file = of.setdefault(paths[number], {})
+                name = targets[number][1]
+                of_file[name] = of_file.get(name, 0) + n
+        # A call of a class leads to the class and to its constructor: it counts once.
+        called = Counter(path for _, path in set(zip(calls, map(paths.__getitem__, numbers), strict=True)))
+        del called[""]
         if called:
-            between[path] = called
+            between[source] = called
     return CallCounts(between, of)

@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from heapq import nsmallest
 from pathlib import Path
 from typing import Any
 
@@ -161,14 +162,27 @@ def _definitions(file: FileGraph) -> list[_Box]:
 
 
 def _calls_in_folder(counts: CallCounts, directory: str) -> Mapping[tuple[str, str], int]:
-    edges: Counter[tuple[str, str]] = Counter()
+    boxes = _Boxes(directory)
+    edges: dict[tuple[str, str], int] = {}
     for source, called in counts.between.items():
-        from_ = _child(source, directory) if source.startswith(directory) else OUTSIDE
+        from_ = boxes[source]
         for target, n in called.items():
-            to = _child(target, directory) if target.startswith(directory) else OUTSIDE
+            to = boxes[target]
             if from_ != to:
-                edges[from_, to] += n
+                edges[from_, to] = edges.get((from_, to), 0) + n
     return edges
+
+
+class _Boxes(dict[str, str]):
+    """The id of the box of a directory in which a file is."""
+
+    def __init__(self, directory: str) -> None:
+        super().__init__()
+        self._directory = directory
+
+    def __missing__(self, path: str) -> str:
+        box = self[path] = _child(path, self._directory) if path.startswith(self._directory) else OUTSIDE
+        return box
 
 
 def _calls_in_file(folder: Folder, path: str) -> Mapping[tuple[str, str], int]:
@@ -203,13 +217,18 @@ def _named(qualified_name: str, shown: set[str]) -> str:
 def _hot(folder: Folder, key: str) -> list[Json]:
     """The definitions below a directory, or of a file, with the most calls. A class stands for its constructor."""
     graph = folder.index.graph
-    counted = [(n, path, name) for (path, name), n in call_counts(graph).of.items() if path.startswith(key)]
+    counted = (
+        (-n, path, name)
+        for path, called in call_counts(graph).of.items()
+        if path.startswith(key)
+        for name, n in called.items()
+    )
     found: list[Json] = []
-    for n, path, name in sorted(counted, key=lambda each: (-each[0], each[1:]))[: 3 * MAX_HOT]:
+    for n, path, name in nsmallest(3 * MAX_HOT, counted):
         symbols, definition = graph.symbols(path), graph.definition(path, name)
         if definition is not None and symbols is not None and not symbols.is_constructor(name):
             line = definition.header_line + 1
-            found.append({"path": folder.shown(path), "line": line, "symbol": name, "calls": n})
+            found.append({"path": folder.shown(path), "line": line, "symbol": name, "calls": -n})
     return found[:MAX_HOT]
 
 

@@ -16,7 +16,8 @@ from ..agents.folders import Folder, Folders
 from ..agents.impact import impact_of
 from ..agents.targets import Target, find_target
 from ..agents.values import Answer, Entry
-from ..chat.symbol_queries import CallStep, confidence, find_call_path, overridden, subclasses
+from ..chat.call_paths import CallStep, confidence, find_call_path
+from ..chat.symbol_queries import overridden, subclasses
 
 Json = dict[str, Any]
 

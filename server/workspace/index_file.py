@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 
 from ...errors import ControlFlow
 
-FORMAT_VERSION = 7
+FORMAT_VERSION = 8
 """History: 1, the first. 2, file records contain the file's identity, which detects a replaced file. 5, the body is
 aligned in the file, file records are a section of their own, and there is no pickle. 6, names are tables of strings,
 and resolved calls have an index of the files that they depend on. 7, the calls of a file are in columns, with their
-lines."""
+lines. 8, and with the names of the definitions around them."""
 
 _MAGIC = b"weft idx"
 _HEAD = struct.Struct("<8sII16sQQI")  # magic, version, n_blocks, analysis, body bytes, n_sections, checksum
