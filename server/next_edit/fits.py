@@ -14,7 +14,6 @@ from functools import cached_property, lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-from ..symbols.occurrences import files_with
 from ..workspace.text import TextLines
 from ..workspace.text import is_word as is_word_character
 from .before import text_now
@@ -215,11 +214,11 @@ def _other_files(situation: Situation, template: Template, own: set[str]) -> lis
     graph = situation.index.graph.files
     found: set[str] = set()
     for word in _telling_words(template):
-        files = set(files_with(situation.index, word, None))
+        files = set(situation.index.files_with(word))
         found = found & files or found or files
-    near = [each for each in found if each not in own and each in graph and graph[each].language == language]
     if len(found) > MAX_FILES_OF_WORD:
-        near = [each for each in near if each in situation.edited_by_path]
+        found &= situation.edited_by_path.keys()
+    near = [each for each in found if each not in own and each in graph and graph[each].language == language]
     name = latest.path.rpartition("/")[2]
     order = [each for each in by_nearness(near, latest.path)]
     order.sort(key=lambda each: (each not in situation.edited_by_path, each.rpartition("/")[2] != name))
@@ -270,15 +269,18 @@ def _found(template: Template, span: Span, source: NumberedText) -> list[tuple[i
             start += 1
         if start == end:
             return []
-        places = _places(_compiled(tokens[start:end], template.variables), source)
+        places = _places(tokens[start:end], template.variables, source)
         if places is not None:
             return [(*place, start) for place in places]
     return []
 
 
 @lru_cache(maxsize=1024)
-def _places(pattern: re.Pattern[str], source: NumberedText) -> tuple[At, ...] | None:
-    """Where a pattern begins in a text; None if it is there too often."""
+def _places(tokens: tuple[str, ...], variables: frozenset[str], source: NumberedText) -> tuple[At, ...] | None:
+    """Where some tokens begin in a text; None if they are there too often."""
+    if any(is_word(each) and each not in variables and each not in source.text for each in tokens):
+        return ()  # most files lack one of the words, and need no pattern
+    pattern = _compiled(tokens, variables)
     found = (match for match in pattern.finditer(source.text) if not _inside_word(source.text, match.start()))
     matches = tuple(islice(found, MAX_LINES + 1))
     if len(matches) > MAX_LINES:
