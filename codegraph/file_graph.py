@@ -10,7 +10,7 @@ records in JSON that is decoded on demand.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -193,6 +193,11 @@ class FileGraph:
         """The binding whose row has these bytes of the packed outline."""
         return to_binding(from_json(bytes(self._outline[start:end])))
 
+    def imports_as(self, local_name: str) -> tuple[Import, ...]:
+        """The imports under a local name, in order. Decodes these alone."""
+        rows = _rows_from(self.packed_outline, local_name)
+        return tuple(_to_import(row) for row in rows if len(row) == len(Import._fields) and isinstance(row[2], int))
+
     @property
     def packed_outline(self) -> bytes:
         """Definitions, imports and bindings as JSON, for searches; of a mapped index a copy."""
@@ -286,6 +291,16 @@ def _find_definition(packed: bytes, qualified_name: str) -> Definition | None:
             return _to_definition(row)
         at = packed.find(needle, at + 1)
     return None
+
+
+def _rows_from(packed: bytes, first: str) -> Iterator[list[Any]]:
+    """The rows, and other lists, whose first value is a text."""
+    needle = b"[" + to_json(first) + b","
+    at = packed.find(needle)
+    while at >= 0:
+        # Inside of a packed string the quotation mark would have a backslash before it.
+        yield _read_row(packed[at:].decode("utf-8", "surrogatepass"))[0]
+        at = packed.find(needle, at + 1)
 
 
 def _calls_of(file: FileGraph) -> tuple[Call, ...]:

@@ -98,6 +98,10 @@ class SyntaxTree:
         recovery of an incremental parse sometimes differs (in 1 of 1,000 edits that break a file). Raises
         TimeLimitExceeded.
         """
+        if self.has_errors:  # an edit rarely mends all of them, and otherwise an incremental parse is in vain
+            new = _source(self.language, new_text)
+            self._checked_range(new_text, new, limit, changed)
+            return SyntaxTree(self.path, new_text, self.language, new, _parse(self.language, new, limit))
         tree = self.reparsed(new_text, limit, changed)
         if tree._tree is not None and tree._tree.root_node.has_error:
             from_scratch = _parse(self.language, tree._source, limit)
@@ -176,13 +180,7 @@ class SyntaxTree:
         old, new = self._source, source if source is not None else _source(self.language, new_text)
         if self._tree is None:
             return SyntaxTree(self.path, new_text, self.language, new, None)
-        if changed is None or self.language.is_blanked:  # a tag or a macro changes what is code after it
-            start, old_end, new_end = _differing_range(old, new)
-        else:
-            start, old_end, new_end = _byte_range(self.text, old, new_text, new, changed)
-        if limit is not None and limit.samples:
-            beside = SMALL_SAMPLE_BYTES // 2  # one sample for a key; more of a text from its middle is read with errors
-            _check_samples(self.language, new[max(0, start - beside) : new_end + beside])
+        start, old_end, new_end = self._checked_range(new_text, new, limit, changed)
         edited = self._tree.copy()
         edited.edit(
             start_byte=start,
@@ -193,6 +191,22 @@ class SyntaxTree:
             new_end_point=_point(new, new_end),
         )
         return SyntaxTree(self.path, new_text, self.language, new, _parse(self.language, new, limit, edited))
+
+    def _checked_range(
+        self, new_text: str, new: bytes, limit: CpuTimeLimit | None, changed: tuple[int, int, int] | None
+    ) -> tuple[int, int, int]:
+        """The first byte that differs, and its ends in the old and the new source, whose samples were parsed there.
+
+        Raises TooRiskyToParse.
+        """
+        if changed is None or self.language.is_blanked:  # a tag or a macro changes what is code after it
+            start, old_end, new_end = _differing_range(self._source, new)
+        else:
+            start, old_end, new_end = _byte_range(self.text, self._source, new_text, new, changed)
+        if limit is not None and limit.samples:
+            beside = SMALL_SAMPLE_BYTES // 2  # one sample for a key; more of a text from its middle is read with errors
+            _check_samples(self.language, new[max(0, start - beside) : new_end + beside])
+        return start, old_end, new_end
 
 
 def tree_with(

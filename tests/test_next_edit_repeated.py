@@ -2,6 +2,7 @@
 
 import pytest
 from next_edit_cases import after, offers_of
+from weft.server.next_edit.fits import _source
 from weft.server.next_edit.repeated import repeated_edits, repeated_with_evidence
 
 SHOP = """
@@ -188,3 +189,14 @@ def test_an_edit_that_is_not_followed_gets_less_confident_until_it_is_made_again
     again = confidence_of_line(after(ROW, "shop.py", first, *OTHER_EDITS, second), 10)
     assert once > later
     assert again > later
+
+
+def test_windows_of_a_text_share_its_lines_and_not_their_blank_ones():
+    source = _source("a = 1\n\n\nb = 2\nc\nd\ne\n")
+    wide, near = source.window(0, 5), source.window(3, 3)
+    assert source.window(0, 5) == wide
+    assert [(token.line, token.end_line) for token in wide.tokens if token.text == "\n"][:2] == [(0, 3), (3, 4)]
+    assert near.tokens == wide.tokens[: len(near.tokens)]
+    assert near.texts == ("a", "=", "1", "\n", "b", "=", "2", "\n", "c", "\n", "d", "\n")
+    assert near.at(3, 4) == 6
+    assert near.at(3, 3) is None

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from next_edit_cases import after, offers
-from weft.codegraph import outline
+from weft.codegraph import outline, syntax
 from weft.errors import Cancelled
 from weft.languages import language_of
 from weft.llm import Cancel
@@ -138,3 +138,15 @@ def test_views_of_the_graph_are_made_once_for_a_snapshot(forget):
     assert before_edits(situation).graph is before_edits(again).graph
     (file,) = situation.edited
     assert graph_around(situation, file) is situation.index.graph
+
+
+def test_a_text_that_was_indexed_with_errors_is_parsed_without_samples(forget, monkeypatch):
+    broken = SHOP.replace("    return amount\n", "    return (amount\n")
+    situation = after(broken, "pkg/shop.py", ("    pass\n", "    total = 1\n"))
+    forget()
+    sampled = []
+    monkeypatch.setattr(syntax, "_check_samples", lambda language, source: sampled.append(len(source)))
+    assert text_now(situation, situation.edited[0]) is not None  # the index has this text
+    assert sampled == []
+    assert text_before(situation, situation.edited[0]) is not None
+    assert len(sampled) == 1  # around the edit

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tree_sitter import Node, Parser
-from weft.codegraph import FileGraph, SyntaxTree, parse_file
+from weft.codegraph import FileGraph, SyntaxTree, parse_file, syntax
 from weft.codegraph.file_graph import MODULE_SCOPE
 from weft.languages import PARSED, grammar, language_named, language_of
 from weft.languages.dotted import class_of_annotation, dotted_name
@@ -1142,6 +1142,25 @@ def test_edits_in_any_language_are_followed(path: str):
         text = text[:at] + "(é{" + text[at + 2 :]
         tree = tree.edited(text)
         assert tree.file_graph() == parse_file(path, text)
+
+
+def test_a_text_with_errors_is_parsed_once_after_an_edit(monkeypatch: pytest.MonkeyPatch):
+    tree, parses = SyntaxTree.parse("a.py", "def pay(:\n    pass\n"), []
+    parse = syntax._parse
+    monkeypatch.setattr(syntax, "_parse", lambda *given: parses.append(given) or parse(*given))
+    assert tree.edited("def pay(n:\n    pass\n").has_errors
+    assert len(parses) == 1
+    mended = tree.edited("def pay(n):\n    pass\n")
+    assert len(parses) == 2
+    assert mended.file_graph() == parse_file("a.py", mended.text)
+
+
+def test_imports_are_found_by_their_local_name():
+    text = "import a.b as c\nfrom m import c, d as e\nclass K(c, e): pass\ndef c(): import c\nx = ['c', c]\n"
+    file = parse_file("a.py", text)
+    for name in ("a", "c", "d", "e", "K", "", '"c'):
+        assert file.imports_as(name) == tuple(item for item in file.imports if item.local_name == name)
+    assert [item.module for item in file.imports_as("c")] == ["a.b", "m", "c"]
 
 
 def test_an_edit_leaves_the_old_tree_as_it_was():

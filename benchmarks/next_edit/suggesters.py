@@ -28,6 +28,7 @@ from typing import Protocol
 from ...server.config import Config, load_config
 from ...server.next_edit import NextEdit
 from ...server.next_edit.values import Situation
+from ...server.workspace.process import freeze_garbage_collector
 from ...server.workspace.workspace import Workspace
 from ..typed.replay import Tree
 from .commits import ReplayedCommit, Step
@@ -183,6 +184,7 @@ def _weft(opening: Opening, config: Config) -> Iterator[WeftSuggester]:
     config = replace(config, cache_dir=str(opening.cache_dir))
     with closing(Workspace([opening.folder], config)) as workspace:
         workspace.index()
+        freeze_garbage_collector()  # as the server does after an index run
         yield WeftSuggester(workspace, opening.folder)
 
 

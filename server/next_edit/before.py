@@ -116,8 +116,10 @@ def _parsed(situation: Situation, file: EditedFile, version: Literal["before", "
 
 def _parsed_text(situation: Situation, file: EditedFile, text: str) -> Parsed | None:
     known = situation.index.graph.files.get(file.path)
-    is_harmless = known is not None and known.is_harmless
-    graph = known if is_harmless and _is_of(situation.index, file, text) else None
+    is_indexed = known is not None and _is_of(situation.index, file, text)
+    # What the index read in time is read in time again, also with errors.
+    is_harmless = known is not None and (known.is_harmless or (is_indexed and is_parsed(known)))
+    graph = known if is_indexed and known is not None and known.is_harmless else None
     return version_of(file.path, text, file.language.name, is_harmless=is_harmless, graph=graph, earlier=file.tree)
 
 

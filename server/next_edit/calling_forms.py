@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from ...retrieval.definition_index import NamedDefinition
 from ..symbols.occurrences import Occurrence
 from ..symbols.symbol import symbol_in
 from .before import before_edits, occurrences_of, paired_definitions, text_before, text_now
+from .edited_files import hunks_with_lines_before
 from .lists import arguments_of_name
 from .parsed import Parsed
 from .values import EditedFile, NextEdit, Origin, Situation
@@ -67,20 +68,34 @@ def reformed_functions(situation: Situation, file: EditedFile) -> Iterator[Refor
     before, now = text_before(situation, file), text_now(situation, file)
     if before is None or now is None or file.path not in situation.index.graph.files:
         return
+    edited = [(start, start + len(hunk.before)) for hunk, start in hunks_with_lines_before(file)]
+    if not any(_is_touched(each, edited) for each in before.graph.definitions if each.kind in FUNCTION_KINDS):
+        return
     n_alike = Counter(each.qualified_name for each in before.graph.definitions)
     for old, new in paired_definitions(before, now):
         # A setter of a property has its name, too.
-        if n_alike[old.qualified_name] > 1 or old.kind not in FUNCTION_KINDS or _head(before, old) == _head(now, new):
+        if n_alike[old.qualified_name] > 1 or old.kind not in FUNCTION_KINDS:
+            continue
+        if _header_lines(before, old) == _header_lines(now, new) or _head(before, old) == _head(now, new):
             continue
         was, form = _form(before, old), _form(now, new)
         if was != form:
             yield Reformed(file, old, new, was, form)
 
 
+def _is_touched(definition: Definition, edited: Sequence[tuple[int, int]]) -> bool:
+    """Whether an edit is in the decorators or the header of a definition, or above; `edited` are lines before them."""
+    return any(start <= definition.header_line and definition.start_line <= end for start, end in edited)
+
+
+def _header_lines(text: Parsed, definition: Definition) -> list[bytes]:
+    """The lines of the decorators of a definition, and that of its name."""
+    return text.lines[definition.start_line : definition.header_line + 1]
+
+
 def _head(text: Parsed, definition: Definition) -> str:
     """The decorators of a definition and its header up to the name."""
-    lines = text.lines[definition.start_line : definition.header_line + 1]
-    whole = b"\n".join(lines).decode("utf-8", "replace")
+    whole = b"\n".join(_header_lines(text, definition)).decode("utf-8", "replace")
     *above, last = whole.split("\n")
     return "\n".join([*above, re.split(rf"\b{re.escape(definition.name)}\b\s*[(<]", last, maxsplit=1)[0]])
 

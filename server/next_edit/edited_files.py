@@ -7,11 +7,13 @@ syntax tree. Lines and characters are 0-based.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import groupby
+from operator import itemgetter
 
 from ...codegraph import SyntaxTree
 from ...languages import Language
@@ -72,16 +74,18 @@ class LineMap:
         self._add(before, now, file.now.n_lines - now)
 
     def _add(self, before: int, now: int, n: int) -> None:
-        if n > 0:
+        if n > 0 or not self._blocks:
             self._blocks.append((before, now, n))
 
     def now(self, before: int) -> int | None:
         """Where a line of the text before is now; None for a changed line."""
-        return next((now + before - start for start, now, n in self._blocks if start <= before < start + n), None)
+        start, now, n = self._blocks[max(0, bisect_right(self._blocks, before, key=itemgetter(0)) - 1)]
+        return now + before - start if start <= before < start + n else None
 
     def before(self, now: int) -> int | None:
         """Where a line of now was; None for a changed line."""
-        return next((start + now - at for start, at, n in self._blocks if at <= now < at + n), None)
+        start, at, n = self._blocks[max(0, bisect_right(self._blocks, now, key=itemgetter(1)) - 1)]
+        return start + now - at if at <= now < at + n else None
 
 
 def hunks_with_lines_before(file: EditedFile) -> Iterator[tuple[Hunk, int]]:

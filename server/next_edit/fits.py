@@ -7,13 +7,13 @@ Knows no confidence.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import islice, takewhile
+from functools import cached_property, lru_cache
+from itertools import islice
 from typing import NamedTuple
 
-from ..symbols.occurrences import files_with
 from ..workspace.text import TextLines
 from ..workspace.text import is_word as is_word_character
 from .before import text_now
@@ -28,7 +28,9 @@ from .token_changes import (
     is_layout,
     is_value,
     is_word,
-    region_tokens,
+    joined,
+    lines_around,
+    numbered_tokens,
     text_between,
 )
 from .values import At, Situation
@@ -78,6 +80,37 @@ class NumberedText:
     text: str
     lines: tuple[str, ...]
     positions: TextLines
+
+    def window(self, first: int, last: int) -> Window:
+        """The tokens of some lines with those of the lines with text around them. Each line is read once."""
+        known, own = self._tokens, list[list[Token]]()
+        for number in range(*lines_around(self.lines, first, last)):
+            if number not in known:
+                known[number] = numbered_tokens(self.lines[number], number)
+            own.append(known[number])
+        tokens = tuple(joined(own))
+        return Window(tokens, tuple(token.text for token in tokens))
+
+    @cached_property
+    def _tokens(self) -> dict[int, list[Token]]:
+        """Of the lines that were read."""
+        return {}
+
+
+class Window(NamedTuple):
+    """Tokens around a place, and their texts."""
+
+    tokens: tuple[Token, ...]
+    texts: tuple[str, ...]
+
+    def at(self, line: int, character: int) -> int | None:
+        """The number of the token that begins at a position; None without any."""
+        number = bisect_left(self.tokens, (line, character), key=_start)
+        return number if number < len(self.tokens) and _start(self.tokens[number]) == (line, character) else None
+
+
+def _start(token: Token) -> At:
+    return token.line, token.start
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,11 +214,11 @@ def _other_files(situation: Situation, template: Template, own: set[str]) -> lis
     graph = situation.index.graph.files
     found: set[str] = set()
     for word in _telling_words(template):
-        files = set(files_with(situation.index, word, None))
+        files = set(situation.index.files_with(word))
         found = found & files or found or files
-    near = [each for each in found if each not in own and each in graph and graph[each].language == language]
     if len(found) > MAX_FILES_OF_WORD:
-        near = [each for each in near if each in situation.edited_by_path]
+        found &= situation.edited_by_path.keys()
+    near = [each for each in found if each not in own and each in graph and graph[each].language == language]
     name = latest.path.rpartition("/")[2]
     order = [each for each in by_nearness(near, latest.path)]
     order.sort(key=lambda each: (each not in situation.edited_by_path, each.rpartition("/")[2] != name))
@@ -236,15 +269,18 @@ def _found(template: Template, span: Span, source: NumberedText) -> list[tuple[i
             start += 1
         if start == end:
             return []
-        places = _places(_compiled(tokens[start:end], template.variables), source)
+        places = _places(tokens[start:end], template.variables, source)
         if places is not None:
             return [(*place, start) for place in places]
     return []
 
 
 @lru_cache(maxsize=1024)
-def _places(pattern: re.Pattern[str], source: NumberedText) -> tuple[At, ...] | None:
-    """Where a pattern begins in a text; None if it is there too often."""
+def _places(tokens: tuple[str, ...], variables: frozenset[str], source: NumberedText) -> tuple[At, ...] | None:
+    """Where some tokens begin in a text; None if they are there too often."""
+    if any(is_word(each) and each not in variables and each not in source.text for each in tokens):
+        return ()  # most files lack one of the words, and need no pattern
+    pattern = _compiled(tokens, variables)
     found = (match for match in pattern.finditer(source.text) if not _inside_word(source.text, match.start()))
     matches = tuple(islice(found, MAX_LINES + 1))
     if len(matches) > MAX_LINES:
@@ -281,9 +317,9 @@ def _fits_in(situation: Situation, template: Template, path: str, source: Number
     places = {place for span in _spans(template) for place in _found(template, span, source)}
     seen: set[At] = set()
     for line, character, own in sorted(places):
-        tokens = _tokens_around(source, line, n_more)
-        at = next((n for n, each in enumerate(tokens) if (each.line, each.start) == (line, character)), None)
-        fit = None if at is None else _fit_at(template, path, source, tokens, at - own)
+        window = _window(source, line, n_more)
+        at = window.at(line, character)
+        fit = None if at is None else _fit_at(template, path, source, window, at - own)
         if fit is None or fit.line in recent:
             continue
         if declared is None:
@@ -297,9 +333,9 @@ def _fits_in(situation: Situation, template: Template, path: str, source: Number
 
 
 @lru_cache(maxsize=2048)
-def _tokens_around(source: NumberedText, line: int, n_more: int) -> tuple[Token, ...]:
+def _window(source: NumberedText, line: int, n_more: int) -> Window:
     """The tokens of a line, so many more on each side, and those with text around them."""
-    return tuple(region_tokens(source.lines, max(0, line - n_more), min(len(source.lines) - 1, line + n_more)))
+    return source.window(max(0, line - n_more), min(len(source.lines) - 1, line + n_more))
 
 
 def _declared(situation: Situation, path: str, tokens: Sequence[str]) -> set[int]:
@@ -313,10 +349,10 @@ def _declared(situation: Situation, path: str, tokens: Sequence[str]) -> set[int
     return {each.header_line for each in graph.definitions if each.name in names} if graph is not None else set()
 
 
-def _fit_at(template: Template, path: str, source: NumberedText, tokens: Sequence[Token], shift: int) -> Fit | None:
+def _fit_at(template: Template, path: str, source: NumberedText, window: Window, shift: int) -> Fit | None:
     """The fit in which the main run is at its own position plus `shift`; None if a run is not there."""
     change, main = template.latest, template.latest.main
-    texts = [token.text for token in tokens]
+    tokens, texts = window
     names: dict[str, str] = {}
     start = main.start + shift
     if not 0 <= start < len(tokens) or not _has_run(template, main, texts, start, names):
@@ -382,11 +418,20 @@ def _next_place(
     template: Template, run: Run, texts: Sequence[str], least: int, wanted: int, names: dict[str, str]
 ) -> int | None:
     """The position of a further run: as far behind the one before as in the change, else the next that fits."""
-    candidates: list[int] = [wanted, *range(least, min(len(texts), least + MAX_TOKENS_APART))]
-    for at in candidates:
-        if at >= least and _has_run(template, run, texts, at, names):
-            return at
-    return None
+    if wanted >= least and _has_run(template, run, texts, wanted, names):
+        return wanted
+    candidates = _candidates(template, run, texts, range(least, min(len(texts), least + MAX_TOKENS_APART)))
+    return next((at for at in candidates if _has_run(template, run, texts, at, names)), None)
+
+
+def _candidates(template: Template, run: Run, texts: Sequence[str], positions: range) -> Sequence[int]:
+    """The positions that have the first token of a run, or one of its neighbours where it inserts."""
+    tokens = template.latest.tokens
+    behind = tokens[run.start] if run.start < len(tokens) else ""
+    if run.end > run.start:
+        return positions if behind in template.variables else [at for at in positions if texts[at] == behind]
+    before = tokens[run.start - 1] if run.start else ""
+    return [at for at in positions if texts[at] == behind or (texts[at - 1] if at else "") == before]
 
 
 def _has_lines(tokens: Sequence[str], at: int, texts: Sequence[str], there: int) -> bool:
@@ -404,8 +449,12 @@ def _form(tokens: Sequence[str]) -> list[str]:
 
 def _line_of(texts: Sequence[str], at: int) -> list[str]:
     """The tokens of the line around a position."""
-    before = list(takewhile(lambda each: each != BREAK, reversed(texts[:at])))
-    return [*reversed(before), *takewhile(lambda each: each != BREAK, texts[at:])]
+    start = end = at
+    while start and texts[start - 1] != BREAK:
+        start -= 1
+    while end < len(texts) and texts[end] != BREAK:
+        end += 1
+    return list(texts[start:end])
 
 
 def n_common(one: Sequence[str], at: int, other: Sequence[str], other_at: int, side: int) -> int:

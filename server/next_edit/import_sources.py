@@ -12,13 +12,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...codegraph.file_graph import MODULE_SCOPE, Import
+from ...codegraph.file_graph import MODULE_SCOPE, FileGraph, Import
 from ...codegraph.graph import CodeGraph
 from ...codegraph.imports_at import relative_specifier
+from ...codegraph.json_bytes import to_json
 from ...codegraph.modules import directory_of, join_path, upwards
 from ...codegraph.resolver import distance
-from ...codegraph.symbol_table import STAR_IMPORTS, ImportedName, language_family
+from ...codegraph.symbol_table import STAR_IMPORTS, ImportedName, has_definitions_in_order, language_family
 from ...codegraph.typed_resolver import TypedResolver
+from ...languages import language_named
 from ...languages.known.go import package_name
 from ...retrieval import RepositoryIndex
 from ...retrieval.questions import is_test
@@ -102,16 +104,29 @@ class Sources:
 
     def _has(self, path: str, name: str) -> bool:
         """Whether a module has a name to be imported: its own, or one of a package file."""
-        return self._defines(path, name) or (bool(REEXPORTS.search(path)) and self._names(path, name))
+        return self._defines(path, name) or (bool(REEXPORTS.search(path)) and bool(self._imports_as(path, name)))
 
-    def _names(self, path: str, name: str) -> bool:
-        symbols = self._graph.symbols(path)
-        return symbols is not None and name in symbols.entries
+    def _imports_as(self, path: str, name: str) -> list[Import]:
+        """The imports of a module that bring a name."""
+        file = self._graph.files.get(path)
+        items = () if file is None else file.imports_as(name)
+        return [item for item in items if item.scope == MODULE_SCOPE and item.name != STAR_IMPORTS]
 
     def _defines(self, path: str, name: str) -> bool:
-        symbols = self._graph.symbols(path)
-        entries = () if symbols is None else symbols.entries.get(name, ())
-        return bool(entries) and not isinstance(entries[0], ImportedName)
+        """Whether a name of a module is defined or bound there, and not imported: as the entries of its symbol table,
+        which takes more time."""
+        file = self._graph.files.get(path)
+        if file is None:
+            return False
+        if not has_definitions_in_order(language_named(file.language)):
+            symbols = self._graph.symbols(path)
+            entries = () if symbols is None else symbols.entries.get(name, ())
+            return bool(entries) and not isinstance(entries[0], ImportedName)
+        if file.definition(name) is not None:
+            return True
+        if not _has_name(file, name) or self._imports_as(path, name):
+            return False
+        return any(each.scope == MODULE_SCOPE and each.name == name for each in file.bindings)
 
     def _elsewhere(self, name: str, is_type: bool) -> FoundSource | None:
         """How other files import a name, most frequently, else a file that defines it."""
@@ -121,14 +136,13 @@ class Sources:
         defining: list[str] = []
         for path in files_with(self._index, name, MAX_FILES):
             file = self._graph.files[path]
-            if path == self._now.path or language_family(file.language) != family:
+            if path == self._now.path or language_family(file.language) != family or not _has_name(file, name):
                 continue
-            for item in file.imports:
-                if item.local_name == name and item.scope == MODULE_SCOPE and item.name != STAR_IMPORTS:
-                    source = self._as_here(path, item, is_type)
-                    if source is not None:
-                        counts[source] += NEAR if directory_of(path) == self._directory else 1
-                        n_files[source] += 1
+            for item in self._imports_as(path, name):
+                source = self._as_here(path, item, is_type)
+                if source is not None:
+                    counts[source] += NEAR if directory_of(path) == self._directory else 1
+                    n_files[source] += 1
             if self._defines(path, name) and (not is_test(path) or directory_of(path) == self._directory):
                 defining.append(path)
         if counts:
@@ -252,6 +266,11 @@ class Sources:
                     if len(found) == 1 and inner and item.module.endswith(f"/{inner}"):
                         return f"{item.module.removesuffix(inner)}{found[0]}"
         return None
+
+
+def _has_name(file: FileGraph, name: str) -> bool:
+    """Whether a name is in the outline of a file, which need not be decoded for it."""
+    return to_json(name) in file.packed_outline
 
 
 NEAR = 3

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ...codegraph.bound_names import word_spans
@@ -141,12 +142,17 @@ def _unbound(situation: Situation, file: EditedFile, now: Parsed) -> dict[str, i
                 if word not in known and word not in old:
                     words.setdefault(word, number)
     if before is not None:
-        old_words = set(_WORDS.findall(file.before.text))
+        old_words = _words_of(file.before.text)
         words = {word: line for word, line in words.items() if word not in old_words or not before.reads(word)}
     found = unbound_names(situation.index.graph, now.tree, list(words)) if words else frozenset()
     if found:  # what the index has need not be asked of the other edited files, which takes time
         found = unbound_names(graph_around(situation, file), now.tree, found)
     return {word: line for word, line in words.items() if word in found}
+
+
+@lru_cache(maxsize=8)
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(_WORDS.findall(text))
 
 
 def _is_type(now: Parsed, name: str) -> bool:

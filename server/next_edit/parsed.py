@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...codegraph import CpuTimeLimit, SyntaxTree, TimeLimitExceeded
-from ...codegraph.bound_names import BoundNames, word_spans
+from ...codegraph.bound_names import BoundNames, Scope, word_spans
 from ...codegraph.file_graph import FileGraph
 from ...codegraph.outline import Outline, keep_outline, outline_of
 from ...codegraph.sized_cache import SizedCache
@@ -27,6 +27,13 @@ PARSE_LIMIT_S = 0.2
 MAX_CACHED_BYTES = 2_000_000
 """Of all texts whose trees are kept. A tree takes some twenty times the memory of its text; versions of a text share
 most of it."""
+
+
+class Binding(NamedTuple):
+    """What a plain name means in its file: the innermost scope that binds it (None: no inner one), if any does."""
+
+    scope: Scope | None
+    is_bound: bool
 
 
 @dataclass(frozen=True)
@@ -121,6 +128,28 @@ class Parsed:
     def plain_names(self) -> BoundNames | None:
         """The scopes of the plain names of the whole text, each found once; None in a language without scope rules."""
         return self.bound_names(0, 0)
+
+    def binding_of(self, name: Node) -> Binding | None:
+        """What a plain name means; None for another node, and where it is unknown."""
+        spelled = name.text or b""
+        known = self._bindings.get(spelled)
+        if known is None:
+            known = self._bindings[spelled] = self._bindings_of(spelled)
+        return known.get(name.start_byte)
+
+    def _bindings_of(self, spelled: bytes) -> dict[int, Binding]:
+        """The meanings of the plain names with a spelling, by their offsets."""
+        found = () if self.plain_names is None else self.plain_names.occurrences(spelled) or ()
+        scopes = {each.scopes[-1] if each.scopes else None for each in found if each.is_binding}
+        meanings: dict[int, Binding] = {}
+        for each in found:
+            scope = next((each for each in reversed(each.scopes) if each in scopes), None)
+            meanings[each.start] = Binding(scope, scope is not None or None in scopes)
+        return meanings
+
+    @cached_property
+    def _bindings(self) -> dict[bytes, dict[int, Binding]]:
+        return {}
 
     def bound_names(self, start: int, end: int) -> BoundNames | None:
         """The scopes of plain names; None in a language without scope rules."""

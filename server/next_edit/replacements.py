@@ -6,18 +6,20 @@ of them cannot be meant: another binding of the name, and places that the user w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
-from typing import TYPE_CHECKING, NamedTuple
+from functools import lru_cache
+from itertools import accumulate, chain, islice
+from typing import TYPE_CHECKING
 
-from ...codegraph.bound_names import Scope, word_spans
+from ...codegraph.bound_names import word_spans
 from ...languages.references import is_name, receiver_of, role_of
 from ..symbols.occurrences import files_with
 from .before import before_edits, text_before, text_of
 from .edited_files import Substitution, substitutions, tokens_of, word_of
 from .nearness import by_nearness
-from .parsed import Parsed
+from .parsed import Binding, Parsed
 from .token_changes import is_literal
 from .values import At, EditedFile, Situation
 
@@ -44,11 +46,8 @@ DECLARING = ("declaration", "assignment", "import", "key")
 """Roles of names that follow another name of their role only."""
 
 
-class Binding(NamedTuple):
-    """What a plain name means in its file: the innermost scope that binds it (None: no inner one), if any does."""
-
-    scope: Scope | None
-    is_bound: bool
+Context = tuple[tuple[str, ...], tuple[str, ...]]
+"""The tokens before a name, nearest first, and those behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ class Site:
     path: str
     line: int  # now
     kind: tuple[str, str]
-    context: tuple[tuple[str, ...], tuple[str, ...]]  # tokens before it, nearest first, and behind it
+    context: Context
     line_text: str
     binding: Binding | None  # None for a member, a text, and where it is unknown
 
@@ -68,7 +67,7 @@ class Site:
 
     def n_alike(self, other: Site) -> int:
         """How many of the surrounding tokens are equal."""
-        return sum(_n_equal(one, two) for one, two in zip(self.context, other.context, strict=True))
+        return _n_alike(self.context, other.context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +135,7 @@ def _made(situation: Situation, file: EditedFile, each: Substitution, at: float)
     if before is None or node is None or (kind := _kind(node)) is None:
         return None
     line = file.before.line(each.before[0])
-    site = Site(file.path, each.now[0], kind, _context(line, each.before, each.old), line, _binding(before, node))
+    site = Site(file.path, each.now[0], kind, _context(line, each.before[1], each.old), line, _binding(before, node))
     return Made(site, word_of(each.old).sub(lambda _: each.new, line) == file.now.line(each.now[0]), at)
 
 
@@ -160,25 +159,96 @@ def _files(situation: Situation, replacement: Replacement) -> Iterator[Sequence[
         yield by_nearness([path for path in mentioned if path not in edited], newest.path)[:MAX_FILES]
 
 
-def _places(situation: Situation, replacement: Replacement, path: str) -> list[Place]:
+def _places(situation: Situation, replacement: Replacement, path: str) -> Iterator[Place]:
     """The lines of a file with the old name that may be meant, in order of the answer."""
     text = text_of(situation, path)
     if text is None:
-        return []
-    edited = situation.edited_by_path.get(path)
-    made = replacement.made_in(path)
-    found: dict[int, Place] = {}
-    passed: list[Place] = []
-    for place in _occurrences(situation, replacement, text, path):
-        if edited is not None and _is_passed(edited, made, place.line):
-            passed.append(place)
-            continue
-        first = found.setdefault(place.line, place)
-        if first is not place and first.kind == place.kind:
-            found[place.line] = _widened(first, place, replacement.old)
-    at = situation.line if path == situation.path else -1
-    left = (place for place in found.values() if not _is_like_passed(place, passed, replacement.made))
-    return sorted(left, key=lambda place: (place.line < at, abs(place.line - at)))
+        return
+    found = _Searched(situation, replacement, text)
+    by_line: dict[int, list[tuple[int, int]]] = {}  # offsets in bytes and characters
+    for start, at in _positions(text, replacement.old):
+        by_line.setdefault(at[0], []).append((start, at[1]))
+    passed_lines = found.passed_lines(by_line)
+    passed: set[Context] = set()
+    for line in passed_lines:
+        for start, character in by_line[line]:
+            context = _context(found.written(line), character, replacement.old)
+            if context not in passed and found.place(start, (line, character)) is not None:
+                passed.add(context)
+    replaced = {each.site.context for each in replacement.made}
+    cursor = situation.line if path == situation.path else -1
+    for line in sorted(by_line.keys() - passed_lines, key=lambda line: (line < cursor, abs(line - cursor))):
+        place = found.line_place(line, by_line[line])
+        if place is not None and not _is_like_passed(place.context, passed, replaced):
+            yield place
+
+
+def _positions(text: Parsed, name: str) -> Iterator[tuple[int, At]]:
+    """Where a name is in a text, as an offset in bytes and as a position."""
+    line = last = 0
+    for start, _ in islice(word_spans(text.source, name.encode()), MAX_OCCURRENCES):
+        line, last = line + text.source.count(b"\n", last, start), start
+        yield start, text.at(line, start)
+
+
+class _Searched:
+    """A file in which the old name of a replacement is looked for."""
+
+    def __init__(self, situation: Situation, replacement: Replacement, text: Parsed) -> None:
+        self._situation, self._replacement, self._text = situation, replacement, text
+        self._edited = situation.edited_by_path.get(text.path)
+        self._moved = before_edits(situation).moved.get(text.path)
+        self._made = replacement.made_in(text.path)
+        self._kinds = {each.site.kind for each in replacement.made}
+
+    def written(self, line: int) -> str:
+        return self._text.lines[line].decode("utf-8", "replace")
+
+    def passed_lines(self, lines: Iterable[int]) -> set[int]:
+        """The lines that the user went past: a place above was replaced, and then one below edited."""
+        if self._edited is None or not self._made:
+            return set()
+        made = sorted((each.site.line, each.at) for each in self._made)
+        hunks = sorted((hunk.start_line, hunk.at) for hunk in self._edited.hunks)
+        latest = [*accumulate((at for _, at in made), max)]  # of the first ones
+        after = [*accumulate((at for _, at in reversed(hunks)), max)]  # of the last ones
+        found = set()
+        for line in lines:
+            n_above = bisect_left(made, (line,))
+            n_below = len(hunks) - bisect_left(hunks, (line + 1,))
+            if n_above and n_below and after[n_below - 1] >= latest[n_above - 1]:
+                found.add(line)
+        return found
+
+    def line_place(self, line: int, found: Sequence[tuple[int, int]]) -> Place | None:
+        """The first place of a line that may be meant, with those like it; `found` are offsets and characters."""
+        first: Place | None = None
+        for start, character in found:
+            place = self.place(start, (line, character))
+            if first is None:
+                first = place
+            elif place is not None and place.kind == first.kind:
+                first = _widened(first, place, self._replacement.old)
+        return first
+
+    def place(self, start: int, at: At) -> Place | None:
+        """The place at an offset; None if it cannot be meant."""
+        replacement, text, made = self._replacement, self._text, self._made
+        line, name = at[0], replacement.old
+        node = _leaf(text, start, len(name.encode()))
+        kind = None if node is None else _kind(node)
+        if node is None or kind is None or (self._moved is not None and self._moved.before(line) is None):
+            return None  # also the user's own new lines
+        if kind not in self._kinds and (not made or replacement.is_text or kind[0] == TEXT or kind[1] in DECLARING):
+            return None
+        binding, is_unbound = _meaning(self._situation, text, self._edited, node, at)
+        if _is_other(binding, kind[0] == TEXT, made or replacement.made):
+            return None
+        written = self.written(line)
+        return Place(
+            *(text.path, line, kind, _context(written, at[1], name), written, binding),
+            *(at[1], at[1] + len(name), 1, is_unbound, bool(made) and line < made[0].site.line),
+        )
 
 
 def _widened(first: Place, last: Place, name: str) -> Place:
@@ -187,40 +257,11 @@ def _widened(first: Place, last: Place, name: str) -> Place:
     return replace(first, end=last.end, n=n) if n == first.n + 1 else first
 
 
-def _occurrences(situation: Situation, replacement: Replacement, text: Parsed, path: str) -> Iterator[Place]:
-    edited = situation.edited_by_path.get(path)
-    moved = before_edits(situation).moved.get(path)
-    made = replacement.made_in(path)
-    kinds = {each.site.kind for each in replacement.made}
-    line = last = 0
-    for start, end in islice(word_spans(text.source, replacement.old.encode()), MAX_OCCURRENCES):
-        line, last = line + text.source.count(b"\n", last, start), start
-        node = _leaf(text, start, end - start)
-        kind = None if node is None else _kind(node)
-        if node is None or kind is None or (moved is not None and moved.before(line) is None):
-            continue  # also the user's own new lines
-        if kind not in kinds and (not made or replacement.is_text or kind[0] == TEXT or kind[1] in DECLARING):
-            continue
-        at = text.at(line, start)
-        binding, is_unbound = _meaning(situation, text, edited, node, at)
-        if _is_other(binding, kind[0] == TEXT, made or replacement.made):
-            continue
-        written = text.lines[line].decode("utf-8", "replace")
-        yield Place(
-            *(path, line, kind, _context(written, at, replacement.old), written, binding),
-            *(at[1], at[1] + len(replacement.old), 1, is_unbound, bool(made) and line < made[0].site.line),
-        )
-
-
-def _is_passed(file: EditedFile, made: Sequence[Made], line: int) -> bool:
-    """Whether the user replaced a place above a line, and then edited one below it."""
-    latest = max((each.at for each in made if each.site.line < line), default=None)
-    return latest is not None and any(hunk.start_line > line and hunk.at >= latest for hunk in file.hunks)
-
-
-def _is_like_passed(place: Place, passed: Sequence[Place], made: Sequence[Made]) -> bool:
+def _is_like_passed(context: Context, passed: Iterable[Context], replaced: Iterable[Context]) -> bool:
     """Whether what is around a place is more like a place that the user went past than like a replaced one."""
-    return max((place.n_alike(each) for each in passed), default=-1) > max(place.n_alike(each.site) for each in made)
+    return max((_n_alike(context, each) for each in passed), default=-1) > max(
+        _n_alike(context, each) for each in replaced
+    )
 
 
 def _meaning(
@@ -251,14 +292,7 @@ def _binding(text: Parsed, node: Node) -> Binding | None:
     """The binding of a plain name; None for others, and where it is unknown."""
     if not is_name(node) or receiver_of(node) is not None:
         return None
-    names = text.plain_names
-    found = None if names is None else names.occurrences(node.text or b"")
-    own = next((each for each in found or () if each.start == node.start_byte), None)
-    if own is None or found is None:
-        return None
-    scopes = {each.scopes[-1] if each.scopes else None for each in found if each.is_binding}
-    scope = next((each for each in reversed(own.scopes) if each in scopes), None)
-    return Binding(scope, scope is not None or None in scopes)
+    return text.binding_of(node)
 
 
 def _leaf(text: Parsed, start: int, length: int) -> Node | None:
@@ -276,9 +310,15 @@ def _kind(node: Node) -> tuple[str, str] | None:
     return (TEXT, node.type) if node.is_named else None
 
 
-def _context(line: str, at: At, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    left, right = tokens_of(line[: at[1]]), tokens_of(line[at[1] + len(name) :])
+@lru_cache(maxsize=4096)
+def _context(line: str, character: int, name: str) -> Context:
+    left, right = tokens_of(line[:character]), tokens_of(line[character + len(name) :])
     return tuple(left[: -N_CONTEXT - 1 : -1]), tuple(right[:N_CONTEXT])
+
+
+def _n_alike(one: Context, other: Context) -> int:
+    """How many of the surrounding tokens are equal."""
+    return _n_equal(one[0], other[0]) + _n_equal(one[1], other[1])
 
 
 def _n_equal(one: Sequence[str], other: Sequence[str]) -> int:

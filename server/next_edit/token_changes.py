@@ -8,7 +8,7 @@ are 0-based.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
@@ -170,7 +170,8 @@ def _change(
     path: str, lines: Sequence[str], first: int, last: int, new_lines: Sequence[str], now_line: int
 ) -> Change | None:
     old_lines = lines[first : last + 1]
-    tokens = list(region_tokens(lines, first, last))
+    start, end = lines_around(lines, first, last)
+    tokens = _tokens_of(lines[start:end], start)
     if len(tokens) > MAX_TOKENS or sum(map(len, new_lines)) > 8 * MAX_TOKENS:
         return None
     begins = next((n for n, each in enumerate(tokens) if each.line >= first), len(tokens))
@@ -236,24 +237,35 @@ def text_between(lines: Sequence[str], first: int, begin: At, stop: At) -> str:
     return BREAK.join(parts)
 
 
-def region_tokens(lines: Sequence[str], first: int, last: int) -> Iterator[Token]:
-    """The tokens of some lines with those of the lines with text around them."""
+def lines_around(lines: Sequence[str], first: int, last: int) -> tuple[int, int]:
+    """The range of some lines with the lines with text around them, half-open."""
     start, end = first, last + 1
     for _ in range(N_LINES_AROUND):
         start = next((n for n in range(start - 1, max(-1, start - 1 - N_AROUND), -1) if lines[n].strip()), start)
         end = next((n + 1 for n in range(end, min(len(lines), end + N_AROUND)) if lines[n].strip()), end)
-    yield from _tokens_of(lines[start:end], start, len(lines))
+    return start, end
 
 
-def _tokens_of(lines: Sequence[str], first: int = 0, n_lines: int | None = None) -> list[Token]:
+def _tokens_of(lines: Sequence[str], first: int = 0) -> list[Token]:
+    return joined(numbered_tokens(line, number) for number, line in enumerate(lines, first))
+
+
+def numbered_tokens(line: str, number: int) -> list[Token]:
+    """The tokens of a line, which has this number; the last one is its line break."""
+    found = [Token(text, number, start, number, start + len(text)) for text, start in line_tokens(line)]
+    found.append(Token(BREAK, number, len(line), number + 1, 0))
+    return found
+
+
+def joined(lines: Iterable[Sequence[Token]]) -> list[Token]:
+    """The tokens of lines one after the other: a blank line belongs to the line break above it."""
     found: list[Token] = []
-    for number, line in enumerate(lines, first):
-        tokens = line_tokens(line)
-        if not tokens and found:
-            found[-1] = found[-1]._replace(end_line=number + 1)  # a blank line belongs to the line break above it
-            continue
-        found += [Token(text, number, start, number, start + len(text)) for text, start in tokens]
-        found.append(Token(BREAK, number, len(line), number + 1, 0))
+    for tokens in lines:
+        if len(tokens) == 1 and found:
+            text, line, start, _, _ = found[-1]
+            found[-1] = Token(text, line, start, tokens[0].end_line, 0)
+        else:
+            found += tokens
     return found
 
 
