@@ -215,6 +215,13 @@ def test_a_definition_is_found_by_name_by_place_and_by_its_use(shop):
     ]
 
 
+def test_a_name_that_is_a_sentence_means_the_definition_at_the_place(shop):
+    found = lines(shop, "definition", symbol="pays the items & ends", path="shop/basket.py", line=8)
+    assert found[0] == "1 definition of Basket.pay"
+    with pytest.raises(InvalidArgument, match="is no name"):
+        lines(shop, "definition", symbol="pays the items & ends", path="shop/basket.py")
+
+
 def test_a_definition_with_code_replaces_reading_the_file(shop):
     assert lines(shop, "definition", symbol="Reduced", code=True)[1:] == [
         "shop/price.py:11-13 Reduced: class",

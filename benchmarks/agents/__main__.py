@@ -36,10 +36,17 @@ NOT_OF_ROWS = frozenset({"__main__.py", "tables.py", "latency.py"})
 NOTES = """\
 A task is a commit of a pinned repository that changes the header of a definition and other places (`tasks.py`); the
 agents look for these places in the tree before the commit. They are scripts without a model (`loops.py`), and all read
-the same code around a place. Tokens are four bytes each and count requests, lists, and in the second table code. Recall
-is the share of the places. Grep lists all places with the name by the choice of the tasks, and it is told for nothing
-where definitions begin and end. Of two agents the one with more places, or with as many and fewer tokens, has the
-better task."""
+the same code around a place; grep is told for nothing where definitions begin and end. Tokens are four bytes each and
+count requests, lists, and in the second table code. Recall is the share of the places that an agent listed, or read. By
+the choice of the tasks grep lists all places with the name. Of two agents the one with more places, or with as many and
+fewer tokens, has the better task.
+
+"grep" prints lines without their functions, so an agent could not say what must change before it reads; on small tasks
+it prints less than `impact`, whose request names a file and whose answer has callers of callers and tests that reach
+the definition through them. Places that `impact` lists and does not read are lines where the name means another symbol:
+on the repositories for fitting mostly parameters and local variables that the commit changed for another reason.
+"impact, all lines" reads these too, in files of all languages and of data, which grep leaves out. Places without the
+name are other definitions that change the same names as the header; most have no call that leads to it."""
 
 
 LATENCY_NOTES = f"""\
