@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from next_edit_cases import files_of
 from weft import Config, InvalidArgument, Workspace
 from weft.llm import Cancel
+from weft.server.agents import impact, uses
 from weft.server.agents.backend import WorkspaceBackend, run_tool
+from weft.server.agents.navigation import UNREAD
 from weft.server.agents.set_up import agents
 from weft.server.agents.tools import MAX_ARGUMENT, TOOLS, answer_text, call_tool
 from weft.server.agents.values import MAX_CHARACTERS, Answer, Entry, as_text, page
@@ -130,7 +133,7 @@ def test_callees_say_where_they_are_called(shop):
 
 def test_impact_has_uses_with_their_functions_then_callers_of_callers_and_documents(shop):
     assert lines(shop, "impact", symbol="Basket.pay", depth=3) == [
-        "Impact of Basket.pay (shop/basket.py:8): 1 use place, 1 test place, 1 document place, 1 caller of callers",
+        "Impact of Basket.pay (shop/basket.py:8): 1 use, 1 test, 1 document place, 1 caller of callers",
         "Uses:",
         "shop/basket.py:17 checkout",
         "Tests:",
@@ -150,9 +153,49 @@ def test_impact_of_direct_uses_alone_ends_there(shop):
 def test_an_override_and_words_in_comments_belong_to_the_impact(shop):
     text = "\n".join(lines(shop, "impact", symbol="Price.total"))
     assert "shop/price.py:12,13 Reduced.total (definition)" in text
-    assert "In comments and strings:\nshop/basket.py:9 Basket.pay" in text
+    assert "In comments and strings:\nshop/basket.py:9" in text
     assert "By name alone (the receiver is unknown):\nshop/basket.py:13 Basket.show" in text
-    assert "web/total.js" not in text  # another language's own function of this name
+    # Another language's own function of this name comes last.
+    assert text.endswith("Other symbols of this name:\nweb/total.js:1")
+    assert "web/total.js" not in "\n".join(lines(shop, "impact", symbol="Price.total", others=False))
+
+
+def test_a_method_above_belongs_to_the_impact_and_is_no_other_symbol(shop):
+    text = "\n".join(lines(shop, "impact", symbol="Reduced.total"))
+    assert "It overrides or implements:\nshop/price.py:7 Price.total\n" in text
+    assert text.count("price.py") == text.count("price.py:13") + 2
+
+
+@pytest.mark.parametrize("name", ["total", "Price", "pay", "Basket", "checkout"])
+@pytest.mark.parametrize("is_in_time", [True, False])
+def test_the_impact_has_every_line_with_the_name_once(shop, monkeypatch, name, is_in_time):
+    if not is_in_time:
+        monkeypatch.setattr(uses, "LEAST_READ", 0)
+        monkeypatch.setattr(uses, "TIME_LIMIT_S", -1.0)
+    [index] = shop.indexes().values()
+    [defined, *_] = index.names.definitions(name)
+    at = {"path": defined.path, "line": defined.definition.header_line + 1}
+    impact._LAST.clear()
+    found = call_tool(shop, "impact", {"symbol": name, "depth": 1, **at})
+    shown = [(entry.path, line) for entry in found.entries for line in entry.lines]
+    expected = {
+        (path, number)
+        for path, text in index.texts.items()
+        for number, line in enumerate(text.decode().split("\n"), 1)
+        if re.search(rf"\b{name}\b", line)
+    }
+    assert len(shown) == len(set(shown)) and set(shown) >= expected - {(at["path"], at["line"])}
+    assert any(entry.section == UNREAD for entry in found.entries) is not is_in_time
+
+
+def test_the_next_page_of_an_impact_is_of_the_same_answer(shop, monkeypatch):
+    first = call_tool(shop, "impact", {"symbol": "Price.total", "limit": 2})
+    monkeypatch.setattr(uses, "LEAST_READ", 0)  # reading again would end earlier
+    monkeypatch.setattr(uses, "TIME_LIMIT_S", -1.0)
+    rest = call_tool(shop, "impact", {"symbol": "Price.total", "cursor": first.cursor})
+    monkeypatch.undo()
+    impact._LAST.clear()
+    assert first.entries + rest.entries == call_tool(shop, "impact", {"symbol": "Price.total"}).entries
 
 
 def test_a_value_of_a_module_has_references(shop):
@@ -170,6 +213,13 @@ def test_a_definition_is_found_by_name_by_place_and_by_its_use(shop):
     assert lines(shop, "definition", symbol="make_price", path="shop/basket.py")[1:] == [
         "shop/price.py:16-17 make_price: function: def make_price(kind) -> Price:"
     ]
+
+
+def test_a_name_that_is_a_sentence_means_the_definition_at_the_place(shop):
+    found = lines(shop, "definition", symbol="pays the items & ends", path="shop/basket.py", line=8)
+    assert found[0] == "1 definition of Basket.pay"
+    with pytest.raises(InvalidArgument, match="is no name"):
+        lines(shop, "definition", symbol="pays the items & ends", path="shop/basket.py")
 
 
 def test_a_definition_with_code_replaces_reading_the_file(shop):

@@ -34,7 +34,7 @@ FILES = {
     "docs/a b.md": "# Paying\n\nCall `pay`.\n",
 }
 OWN_VARIABLES = ("XDG_CONFIG_HOME", "WEFT_CACHE_DIR", "WEFT_DATA_DIR", "XDG_RUNTIME_DIR", "PYTHONPATH")
-IMPACT = "Impact of total (shop/price.py:1): 2 use places, 0 test places, 0 document places"
+IMPACT = "Impact of total (shop/price.py:1): 2 uses"
 
 
 @pytest.fixture

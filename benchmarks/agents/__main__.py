@@ -10,37 +10,43 @@ Owns the command and the run. Tasks are in `tasks`, scripted agents in `loops`.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from ...server.config import Config
 from ...server.workspace.workspace import Workspace
 from ..command import Report, command_parser, rounded, run_command, say
-from ..next_edit.commits import HISTORIES
 from ..rows import RowCache, code_digest
-from ..tables import markdown, number, percent
+from ..tables import markdown, number
 from ..typed.chosen import add_history_options, chosen
 from ..typed.commits import FOR_FITTING, FOR_REPORTING, TypedHistory, clone_of
 from ..typed.replay import Tree as WorkingTree
-from . import latency
+from . import latency, tables
+from .histories import HISTORIES, language_of
 from .loops import AGENTS, Tree
+from .tables import TaskRow
 from .tasks import Task, tasks_of
 
-N_TASKS = 5
+N_TASKS = 2
 N_CALLS = 40
 
 OF_ROWS = ("benchmarks/agents", "benchmarks/next_edit/commits.py", "codegraph", "languages", "retrieval", "server")
-NOT_OF_ROWS = frozenset({"__main__.py"})
+NOT_OF_ROWS = frozenset({"__main__.py", "tables.py", "latency.py"})
 
 NOTES = """\
-A task is a commit of a pinned repository that changes the header of a definition and other places with its name
-(`tasks.py`); the agents look for these places in the tree before the commit. They are scripts without a model
-(`loops.py`). Recall is the share of the places that an agent was shown. Tokens are four bytes each and count requests
-and answers. "grep with context" is ripgrep in the source files of the language with 5 lines around each hit; its recall
-is complete by the choice of the tasks. "grep alone" does not show the function of a line, so it answers less; it is a
-lower bound. "impact" lists tests, documents, comments and strings as well."""
+A task is a commit of a pinned repository that changes the header of a definition and other places (`tasks.py`); the
+agents look for these places in the tree before the commit. They are scripts without a model (`loops.py`), and all read
+the same code around a place; grep is told for nothing where definitions begin and end. Tokens are four bytes each and
+count requests, lists, and in the second table code. Recall is the share of the places that an agent listed, or read. By
+the choice of the tasks grep lists all places with the name. Of two agents the one with more places, or with as many and
+fewer tokens, has the better task.
+
+"grep" prints lines without their functions, so an agent could not say what must change before it reads; on small tasks
+it prints less than `impact`, whose request names a file and whose answer has callers of callers and tests that reach
+the definition through them. Places that `impact` lists and does not read are lines where the name means another symbol:
+on the repositories for fitting mostly parameters and local variables that the commit changed for another reason.
+"impact, all lines" reads these too, in files of all languages and of data, which grep leaves out. Places without the
+name are other definitions that change the same names as the header; most have no call that leads to it."""
 
 
 LATENCY_NOTES = f"""\
@@ -49,26 +55,12 @@ with the words of the path. Errors are names that need a path. Milliseconds of w
 processors of the process, which count on a loaded machine."""
 
 
-@dataclass(frozen=True, slots=True)
-class TaskRow:
-    """What one agent read for one task."""
-
-    repository: str
-    commit: str
-    name: str
-    agent: str
-    n_places: int
-    n_found: int
-    n_shown: int
-    n_tokens: int
-    n_calls: int
-    seconds: float
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = command_parser("weft bench agents", __doc__, "work", "machine", "write-results")
     add_history_options(parser)
-    parser.add_argument("--tasks", type=int, default=N_TASKS, metavar="N", help=f"of each repository ({N_TASKS})")
+    parser.add_argument(
+        "--tasks", type=int, default=N_TASKS, metavar="N", help=f"of each kind and repository ({N_TASKS})"
+    )
     parser.add_argument("--folder", type=Path, metavar="DIR", help="time each tool on this folder instead")
     parser.add_argument("--each", action="store_true", help="also print each task")
     return run_command(parser, _measure, arguments)
@@ -86,10 +78,9 @@ def _measure(options: argparse.Namespace) -> Report | int:
             for row in _rows(options, history)
         ]
         if rows:
-            figures = {agent: _figures([row for row in rows if row.agent == agent]) for agent in AGENTS}
-            parts += [f"## For {purpose}", _table(figures), _by_repository(rows)]
-            parts += [_each(rows)] if options.each else []
-            plain.append({"purpose": purpose, "agents": figures})
+            parts += [f"## For {purpose}", *tables.parts_of(rows)]
+            parts += [tables.each_task(rows)] if options.each else []
+            plain.append({"purpose": purpose, **tables.figures_of(rows)})
     half = {None: "", FOR_FITTING: " --fit", FOR_REPORTING: " --report"}[options.purpose]
     repos = f" --repository {' '.join(options.repository)}" if options.repository else ""
     command = f"weft bench agents --clones DIR{half}{repos} --tasks {options.tasks}"
@@ -109,35 +100,17 @@ def _rows(options: argparse.Namespace, history: TypedHistory) -> Iterator[TaskRo
         if not rows:
             tree = tree or WorkingTree(folder, repository)
             tree.go_to(f"{task.commit}^")
-            rows = _measured(task, folder, history.extensions, options.work / "agents-cache")
+            rows = _measured(task, folder, history, options.work / "agents-cache")
             cache.add(rows)
         yield from rows
     say(history.name)
 
 
-def _measured(task: Task, folder: Path, extensions: tuple[str, ...], cache: Path) -> list[TaskRow]:
+def _measured(task: Task, folder: Path, history: TypedHistory, cache: Path) -> list[TaskRow]:
     with _workspace(folder, cache) as workspace:
         workspace.index()
-        tree = Tree(workspace, folder, extensions)
-        rows = []
-        for agent, find in AGENTS.items():
-            found = find(task, tree)
-            n_found = len(task.places & found.places)
-            rows.append(
-                TaskRow(
-                    task.repository,
-                    task.commit,
-                    task.name,
-                    agent,
-                    len(task.places),
-                    n_found,
-                    len(found.places),
-                    found.n_tokens,
-                    found.n_calls,
-                    found.seconds,
-                )
-            )
-        return rows
+        tree = Tree(workspace, folder, history.extensions)
+        return [TaskRow.of(task, language_of(history), agent, find(task, tree)) for agent, find in AGENTS.items()]
 
 
 def _latency(folder: Path, cache: Path) -> Report:
@@ -157,59 +130,6 @@ def _latency(folder: Path, cache: Path) -> Report:
 
 def _workspace(folder: Path, cache: Path) -> Workspace:
     return Workspace([folder], Config(cache_dir=str(cache), data_dir=str(cache / "data")))
-
-
-def _figures(rows: Sequence[TaskRow]) -> dict[str, Any]:
-    n_places = sum(row.n_places for row in rows)
-    return {
-        "tasks": len(rows),
-        "places": n_places,
-        "recall": sum(row.n_found for row in rows) / n_places,
-        "complete": sum(row.n_found == row.n_places for row in rows) / len(rows),
-        "shown": sum(row.n_shown for row in rows) / len(rows),
-        "tokens": sum(row.n_tokens for row in rows) / len(rows),
-        "median tokens": sorted(row.n_tokens for row in rows)[len(rows) // 2],
-        "calls": sum(row.n_calls for row in rows) / len(rows),
-        "ms": 1e3 * sorted(row.seconds for row in rows)[int(0.95 * (len(rows) - 1))],
-    }
-
-
-def _table(figures: Mapping[str, Mapping[str, Any]]) -> str:
-    first = figures["impact"]
-    rows = []
-    for agent, each in figures.items():
-        cells = [number(each["tasks"], "{:.0f}"), number(each["places"], "{:.0f}")]
-        cells += [percent(each["recall"]), percent(each["complete"]), number(each["shown"]), number(each["calls"])]
-        cells += [number(each["tokens"], "{:,.0f}"), number(each["median tokens"], "{:,.0f}")]
-        cells += ["-" if agent == "impact" else percent(1 - first["tokens"] / each["tokens"])]
-        cells += [number(each["ms"]) if each["ms"] else "-"]
-        rows.append([agent, *cells])
-    head = ("agent", "tasks", "places", "recall", "tasks with all places", "places shown", "calls", "tokens a task")
-    return markdown((*head, "median", "`impact` reads less by, %", "p95 CPU ms"), rows)
-
-
-def _by_repository(rows: Sequence[TaskRow]) -> str:
-    lines = []
-    for repository in dict.fromkeys(row.repository for row in rows):
-        of = {agent: _figures([r for r in rows if (r.repository, r.agent) == (repository, agent)]) for agent in AGENTS}
-        cells = [number(of["impact"]["tasks"], "{:.0f}"), percent(of["impact"]["recall"])]
-        lines.append([repository, *cells, *(number(of[agent]["tokens"], "{:,.0f}") for agent in AGENTS)])
-    return markdown(("repository", "tasks", "recall of impact", *(f"tokens, {agent}" for agent in AGENTS)), lines)
-
-
-def _each(rows: Sequence[TaskRow]) -> str:
-    lines = [
-        [
-            f"{row.repository} {row.commit[:10]} {row.name}",
-            row.agent,
-            f"{row.n_found} of {row.n_places}",
-            str(row.n_shown),
-            str(row.n_tokens),
-            f"{1e3 * row.seconds:.0f}",
-        ]
-        for row in rows
-    ]
-    return markdown(("task", "agent", "found", "shown", "tokens", "CPU ms"), lines)
 
 
 if __name__ == "__main__":

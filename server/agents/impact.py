@@ -6,20 +6,24 @@ Owns the walk over callers and its depth. `uses.py` finds the uses.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from weakref import WeakKeyDictionary
 
+from ...retrieval import RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_test
-from ..chat.symbol_queries import callers, overridden
+from ..chat.symbol_queries import callers
 from .folders import Folder
-from .navigation import TESTS, TEXT, sections, unsearched
+from .navigation import BY_NAME, DOCUMENTS, TESTS, TEXT, UNREAD, sections, unsearched
 from .targets import Target
 from .uses import Group, Uses, uses_of
 from .values import Answer, Entry, counted
 
 MAX_DEPTH = 5
-OTHERS = "Other symbols of this name"
-MAX_TEXT_PLACES = 12
-"""More places in comments and strings are counted, not listed: the name is a common word."""
+OVERRIDDEN, OTHERS = "It overrides or implements", "Other symbols of this name"
+
+MAX_HEADINGS = 12
+"""More places in documents are listed without their headings."""
 
 MAX_REACHED = 300
 """Definitions that are reached through calls."""
@@ -27,58 +31,76 @@ MAX_REACHED = 300
 PLAIN_ROLES = frozenset({"call", "read", "argument", "import"})
 """Roles that an entry does not name."""
 
+_LAST: WeakKeyDictionary[RepositoryIndex, dict[tuple[str, int], Answer]] = WeakKeyDictionary()
+"""The last answer of a snapshot, for its next pages: time limits could make another one differ."""
 
-def impact_of(target: Target, depth: int, *, with_others: bool = False) -> Answer:
-    """The places to check after an edit: direct uses by kind, then callers of callers up to a depth, tests last.
 
-    `with_others` adds lines where the name means another symbol, by file: for an edit of the name everywhere.
+def impact_of(target: Target, depth: int, *, with_others: bool = True) -> Answer:
+    """The places to check after an edit, the likeliest first.
+
+    Resolved uses, methods above, tests and matches by name with the definitions around them; documents; callers up to
+    a depth; then lines with the name by file: in files that were not read in time, in comments and strings, and
+    where the name means another symbol. Without `with_others` these last ones are left out.
     """
+    index, key = target.folder.index, (target.title, depth)
+    answer = _LAST.get(index, {}).get(key)
+    if answer is None:
+        answer = _impact(target, depth)
+        _LAST[index] = {key: answer}
+    if with_others:
+        return answer
+    return replace(answer, entries=tuple(entry for entry in answer.entries if entry.section != OTHERS))
+
+
+def _impact(target: Target, depth: int) -> Answer:
     folder, found = target.folder, uses_of(target)
-    entries: list[Entry] = []
-    notes: list[str] = []
-    for section, groups in sections(found.groups):
-        if section == TEXT and len(groups) > MAX_TEXT_PLACES and not with_others:
-            notes.append(f"{len(groups)} places have the word in comments and strings; `references` lists them.")
-            continue
-        entries += [_entry(folder, group, section or "Uses") for group in groups]
+    parts = dict(sections(found.groups))
     reached = list(_reached(target, found, depth)) if depth > 1 else []
     code = [each for each in reached if not is_test(each[1].path)]
+    through = [_caller(folder, named, f"{TESTS} through callers") for _, named in reached if is_test(named.path)]
+    others = [group for group in found.groups if group.kind == "other"]
+    entries = [_entry(folder, group, "Uses") for group in parts.get("", ())]
+    entries += [_caller(folder, named, OVERRIDDEN) for named in found.above]
+    entries += [_entry(folder, group, section) for section in (TESTS, BY_NAME) for group in parts.get(section, ())]
+    documents = parts.get(DOCUMENTS, [])
+    if len(documents) > MAX_HEADINGS:
+        entries += _by_file(folder, documents, DOCUMENTS)
+    else:
+        entries += [_entry(folder, group, DOCUMENTS) for group in documents]
     for level in range(2, depth + 1):
         entries += [_caller(folder, named, f"Callers at depth {level}") for at, named in code if at == level]
-    through = [_caller(folder, named, f"{TESTS} through callers") for _, named in reached if is_test(named.path)]
-    bases = [each for named in target.definitions for each in overridden(folder.index, named)]
-    entries += [_caller(folder, named, "It overrides") for named in bases]
     entries += through
-    if with_others:
-        entries += _others(folder, found)
+    for section, groups in ((UNREAD, parts.get(UNREAD, ())), (TEXT, parts.get(TEXT, ())), (OTHERS, others)):
+        entries += _by_file(folder, groups, section)
     return Answer(
         f"Impact of {target.title}: {_summary(found, code, through)}",
         tuple(entries),
-        (*notes, *unsearched(found.n_unsearched)),
+        unsearched(found.n_unsearched),
         is_compact=True,
     )
 
 
-def _others(folder: Folder, found: Uses) -> Iterator[Entry]:
-    """One entry a file; the definitions around these lines are not the symbol's business."""
+def _by_file(folder: Folder, groups: Iterable[Group], section: str) -> Iterator[Entry]:
+    """One entry a file: the definitions around lines that are probably no uses cost more than they say."""
     lines: dict[str, list[int]] = {}
-    for group in found.groups:
-        if group.kind == "other":
-            lines.setdefault(group.path, []).extend(line + 1 for line in group.lines)
+    for group in groups:
+        lines.setdefault(group.path, []).extend(line + 1 for line in group.lines)
     for path, numbers in lines.items():
-        yield Entry(folder.shown(path), tuple(sorted(numbers)), section=OTHERS)
+        yield Entry(folder.shown(path), tuple(sorted(numbers)), section=section)
 
 
 def _summary(found: Uses, code: list[tuple[int, NamedDefinition]], through: list[Entry]) -> str:
+    """What was found, without the parts of which there is nothing: "2 uses, 1 test"."""
     used = [group for group in found.groups if group.kind == "use"]
-    parts = [
-        counted([group for group in used if not group.is_test], "use place"),
-        counted(len([group for group in used if group.is_test]) + len(through), "test place"),
-        counted([group for group in found.groups if group.is_document], "document place"),
-    ]
-    if code:
-        parts.append(counted(code, "caller of callers", "callers of callers"))
-    return ", ".join(parts)
+    n_lines = sum(len(group.lines) for group in found.groups if group.kind != "use" and not group.is_document)
+    parts = (
+        (len([group for group in used if not group.is_test]), "use", ""),
+        (len([group for group in used if group.is_test]) + len(through), "test", ""),
+        (len([group for group in found.groups if group.is_document]), "document place", ""),
+        (len(code), "caller of callers", "callers of callers"),
+        (n_lines, "other line", ""),
+    )
+    return ", ".join(counted(*part) for part in parts if part[0]) or "no use was found"
 
 
 def _entry(folder: Folder, group: Group, section: str) -> Entry:

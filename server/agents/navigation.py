@@ -24,7 +24,7 @@ MAX_CODE_LINES = 80
 
 BY_NAME = "By name alone (the receiver is unknown)"
 TESTS, DOCUMENTS, TEXT = "Tests", "Documents", "In comments and strings"
-UNREAD = "Lines with the name in files that took too long to read"
+UNREAD = "Lines with the name in files not read in time"
 
 
 def definition(target: Target, with_code: bool) -> Answer:

@@ -58,7 +58,7 @@ def find_target(folders: Folders, symbol: str = "", path: str = "", line: int = 
     Raises InvalidArgument where nothing is meant, or where too many definitions are.
     """
     name = queried_name(symbol)
-    if symbol.strip() and not name:
+    if symbol.strip() and not name and not (path and line):  # a test of Kotlin may be named by a sentence
         raise InvalidArgument(f"{symbol[:80]} is no name. Give a name such as Shop.pay, or use `search` for words.")
     if not path:
         if not name:

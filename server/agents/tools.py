@@ -329,15 +329,16 @@ TOOLS: Mapping[str, Tool] = {
             "impact",
             "Impact of an edit",
             "What must be checked or changed after an edit of a symbol: every place that uses it, as `path:line` with "
-            "the function around it, tests, documents, and with `depth` above 1 the callers of its callers. Call it "
-            "before you change a signature, a name or a behaviour; it replaces grep and reading around the hits.",
+            "the function around it, tests, documents, and with `depth` above 1 the callers of its callers; last, by "
+            "file, every other line with the name. Call it before you change a signature, a name or a behaviour; it "
+            "replaces grep and reading around the hits.",
             lambda call: impact.impact_of(call.target(), call.arguments["depth"], with_others=call.arguments["others"]),
             (
                 *_WHAT,
                 Parameter("depth", "integer", "1: direct uses. More: callers of callers.", 2, 1, impact.MAX_DEPTH),
-                Parameter("others", "boolean", "Also lines where the name means another symbol.", False),
+                Parameter("others", "boolean", "Also lines where the name means another symbol, last.", True),
             ),
-            100,
+            200,
         ),
         Tool(
             "ask",

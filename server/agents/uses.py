@@ -4,14 +4,15 @@ Owns the time that reading takes, and what is known of files that were not read 
 0-based.
 
 The graph has the calls; the syntax trees of the files with the name have all other uses; comments, strings, documents
-and data are found as words.
+and data are found as words. Files that are not read in time keep the lines with the name, without what is around them.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -22,7 +23,7 @@ from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_document, is_test
 from ..chat.symbol_queries import callers, implementations, overridden
 from ..next_edit.nearness import by_nearness
-from ..symbols.occurrences import Occurrence, Occurrences, files_with, is_parsed
+from ..symbols.occurrences import Occurrence, Occurrences, files_with, is_name_at, is_parsed
 from ..symbols.symbol import Symbol, symbol_of
 from .folders import Folder
 from .targets import Target
@@ -30,8 +31,11 @@ from .targets import Target
 TIME_LIMIT_S = 0.04
 """Files are read within this processor time, nearest first; of the others words are searched."""
 
-WORDS_TIME_LIMIT_S = 0.02
-"""Files are searched for words within this time more."""
+WORDS_TIME_LIMIT_S = 0.01
+"""Within this time more, files are searched for words, and in documents the headings above them are found."""
+
+LINES_TIME_LIMIT_S = 0.03
+"""Within this time more, files are searched for words alone: about 10 µs a file."""
 
 LEAST_READ = 8
 """So many of the nearest files are read whatever time it takes: the first ones of a process take longer."""
@@ -68,45 +72,35 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """Groups in order: nearest files first. `n_unsearched` files have the name and were not read at all."""
+    """Groups in order: nearest files first. `n_unsearched` files have the name and were not read at all.
+
+    `above` are the methods of base classes and interfaces that the symbol overrides or implements.
+    """
 
     groups: tuple[Group, ...]
+    above: tuple[NamedDefinition, ...] = ()
     n_unsearched: int = 0
 
 
-def uses_of(target: Target, *, with_text: bool = True, time_limit_s: float = TIME_LIMIT_S) -> Uses:
+def uses_of(target: Target, *, with_text: bool = True, time_limit_s: float | None = None) -> Uses:
     """The places that use a symbol; its own definition is none.
 
     A method is called through the classes above its own, and defined in their other subclasses: these are uses as well.
     Without `with_text` comments, strings, documents and files that are not read are left out.
     """
     index = target.folder.index
-    above = [base for named in target.definitions for base in (*overridden(index, named), *_interfaces(index, named))]
+    found = (base for named in target.definitions for base in (*overridden(index, named), *_interfaces(index, named)))
+    above = {(base.path, base.definition.header_line): base for base in found}.values()
     symbol = symbol_of(index, target.name, (*target.definitions, *above), target.values)
-    own = {named.path: named.definition.header_line for named in target.definitions}
-    reader = _Reader(target.folder, symbol, own, with_text)
+    reader = _Reader(target.folder, symbol, (*target.definitions, *above), with_text)
     paths = by_nearness(files_with(index, symbol.name, None), target.path)
-    now = time.thread_time()
-    until_s, words_until_s = now + time_limit_s, now + time_limit_s + WORDS_TIME_LIMIT_S
-    n_unsearched = 0
-    for number, path in enumerate(paths):
-        now = time.thread_time()
-        if (
-            (now <= until_s or number < LEAST_READ)
-            and is_parsed(index.graph.files[path])
-            and len(index.texts[path]) <= MAX_BYTES
-        ):
-            reader.read(path)
-        elif now <= words_until_s and with_text:
-            reader.search(path)
-        else:
-            n_unsearched += 1
+    n_unsearched = reader.read_all(paths, TIME_LIMIT_S if time_limit_s is None else time_limit_s)
     reader.add_calls((*target.definitions, *above))
     reader.add_definitions(each for named in target.definitions for each in _implementing(index, named))
     reader.leave_out(target.definitions)
     order = {path: number for number, path in enumerate(by_nearness({group.path for group in reader}, target.path))}
     groups = sorted(reader, key=lambda group: (order[group.path], group.lines[0]))
-    return Uses(tuple(groups), n_unsearched)
+    return Uses(tuple(groups), tuple(above), n_unsearched)
 
 
 def _implementing(index: RepositoryIndex, named: NamedDefinition) -> Iterator[NamedDefinition]:
@@ -133,42 +127,72 @@ def _interfaces(index: RepositoryIndex, named: NamedDefinition) -> Iterator[Name
 class _Reader:
     """Collects the uses of one symbol."""
 
-    def __init__(self, folder: Folder, symbol: Symbol, own: Mapping[str, int], with_text: bool) -> None:
+    def __init__(self, folder: Folder, symbol: Symbol, definitions: Iterable[NamedDefinition], with_text: bool) -> None:
         self._folder, self._index = folder, folder.index
-        self._symbol, self._own, self._with_text = symbol, own, with_text
+        self._symbol, self._with_text = symbol, with_text
+        self._own = {(named.path, named.definition.header_line) for named in definitions}
         self._occurrences = Occurrences(self._index.graph, self._index.texts, symbol)
         self._groups: dict[tuple[str, str, Kind], Group] = {}
         self._lines = set[tuple[str, int]]()  # of uses in code
-        name = re.escape(symbol.name).encode("utf-8", "surrogatepass")
-        self._word = re.compile(rb"(?<![\w$])" + name + rb"(?![\w$])")
+        # The name comes first, so that the search of `re` jumps to it; what is before is compared afterwards.
+        self._word = re.compile(re.escape(symbol.name.encode("utf-8", "surrogatepass")) + rb"(?![\w$])")
 
     def __iter__(self) -> Iterator[Group]:
         return iter(self._groups.values())
 
+    def read_all(self, paths: Sequence[str], time_limit_s: float) -> int:
+        """Read files from the first one, search the others for words; the number of files that are left then.
+
+        Each step has its own time, so that a slow file leaves the others theirs.
+        """
+        others = deque[str]()
+        until_s = time.thread_time() + time_limit_s
+        for number, path in enumerate(paths):
+            is_in_time = number < LEAST_READ or time.thread_time() <= until_s
+            if is_in_time and is_parsed(self._index.graph.files[path]) and len(self._index.texts[path]) <= MAX_BYTES:
+                self.read(path)
+            else:
+                others.append(path)
+        if not self._with_text:
+            return len(others)
+        for with_headings, limit_s in ((True, WORDS_TIME_LIMIT_S), (False, LINES_TIME_LIMIT_S)):
+            until_s = time.thread_time() + limit_s
+            while others and time.thread_time() <= until_s:
+                self.search(others.popleft(), with_headings=with_headings)
+        return len(others)
+
     def read(self, path: str) -> None:
         """Add the occurrences in a file that a grammar reads."""
-        seen = set[int]()
-        for each in self._occurrences.in_file(path):
+        places, seen = self._occurrences.places(path), set[int]()
+        for each in self._occurrences.at(places):
             if (kind := self._kind(each)) is not None:
                 is_import = each.role == "declaration" and self._is_imported_on(each)
                 role = "import" if is_import else "definition" if each.role == "declaration" else each.role
                 seen.add(each.line)
                 self._add(path, each.line, kind, role)
-        if self._with_text:
-            for line, is_code in self._other_lines(path, seen):
-                self._add(path, line, "other" if is_code else "text")
+        words = [(line, at) for line, at in self._words(path) if line not in seen and (path, line) not in self._own]
+        if self._with_text and words:
+            in_code = {start for start, end, root in places.roots() if is_name_at(root, start, end)}
+            code_lines = {line for line, at in words if at in in_code}
+            for line in dict.fromkeys(line for line, _ in words):
+                self._add(path, line, "other" if line in code_lines else "text")
 
-    def search(self, path: str) -> None:
-        """Add the lines of a file with the word."""
-        is_code = is_parsed(self._index.graph.files[path])
-        for line in self._lines_with_word(path):
-            self._add(path, line, "unread" if is_code else "text")
+    def search(self, path: str, *, with_headings: bool) -> None:
+        """Add the lines of a file with the word; of a document with their headings."""
+        lines = dict.fromkeys(line for line, _ in self._words(path))
+        if with_headings and is_document(path):
+            for line in lines:
+                self._add(path, line, "text")
+        elif lines:
+            kind: Kind = "unread" if is_parsed(self._index.graph.files[path]) else "text"
+            self._groups[path, "", kind] = Group(path, "", kind, list(lines))
 
     def add_calls(self, definitions: Iterable[NamedDefinition]) -> None:
         """Add the calls that the graph resolves and no name shows: through an alias or an interface."""
         for named in definitions:
             for call in callers(self._index, named):
                 if (call.path, call.line) not in self._lines:
+                    self._leave_out((call.path, "", "unread"), call.line)
                     self._add(call.path, call.line, "use", "call")
 
     def add_definitions(self, definitions: Iterable[NamedDefinition]) -> None:
@@ -179,12 +203,15 @@ class _Reader:
     def leave_out(self, definitions: Iterable[NamedDefinition]) -> None:
         """Leave out the lines that define the symbol itself."""
         for path, definition in definitions:
-            group = self._groups.get((path, definition.qualified_name, "use"))
-            if group is not None and definition.header_line in group.lines:
-                group.lines.remove(definition.header_line)
-                group.roles.discard("definition")
-                if not group.lines:
-                    del self._groups[path, definition.qualified_name, "use"]
+            self._leave_out((path, definition.qualified_name, "use"), definition.header_line)
+
+    def _leave_out(self, key: tuple[str, str, Kind], line: int) -> None:
+        group = self._groups.get(key)
+        if group is not None and line in group.lines:
+            group.lines.remove(line)
+            group.roles.discard("definition")
+            if not group.lines:
+                del self._groups[key]
 
     def _kind(self, occurrence: Occurrence) -> Kind | None:
         """Whether an occurrence is a use; None for the symbol's own declaration and for another symbol."""
@@ -221,27 +248,16 @@ class _Reader:
                 return None  # another symbol
         return "by name"
 
-    def _lines_with_word(self, path: str) -> Iterator[int]:
+    def _words(self, path: str) -> Iterator[tuple[int, int]]:
+        """The line and the offset in bytes of each word that is the name."""
         text = self._index.texts[path]
         line, at = 0, 0
         for found in self._word.finditer(text):
+            if found.start() and text[found.start() - 1] in _WORD_BYTES:
+                continue
             line += text.count(b"\n", at, found.start())
             at = found.start()
-            yield line
-
-    def _other_lines(self, path: str, seen: set[int]) -> Iterator[tuple[int, bool]]:
-        """The lines with the word that are no uses, and whether the word is in code, as another symbol."""
-        if all(line in seen for line in self._lines_with_word(path)):
-            return
-        text = self._index.texts[path].decode("utf-8", "replace")
-        scan = language_named(self._index.graph.files[path].language).lexer.scan(text)
-        word = re.compile(self._word.pattern.decode("utf-8", "replace"))
-        line, at = 0, 0
-        for found in word.finditer(text):
-            line += text.count("\n", at, found.start())
-            at = found.start()
-            if line not in seen and line != self._own.get(path):
-                yield line, scan.in_code(at)
+            yield line, at
 
     def _add(self, path: str, line: int, kind: Kind, role: str = "") -> None:
         enclosing = self._folder.enclosing(path, line)
@@ -252,3 +268,6 @@ class _Reader:
         if role:
             group.roles.add(role)
             self._lines.add((path, line))
+
+
+_WORD_BYTES = frozenset(b"_$0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")

@@ -74,7 +74,7 @@ def page(answer: Answer, cursor: str, limit: int) -> Answer:
     shown: list[Entry] = []
     n_characters = 0
     for entry in answer.entries[start : start + limit]:
-        n_characters += len(entry.path) + len(entry.words) + len(entry.code) + 16
+        n_characters += len(entry.place) + len(entry.words) + len(entry.code) + 8
         if shown and n_characters > MAX_CHARACTERS:
             break
         shown.append(entry)

@@ -53,7 +53,7 @@ def uses_of(folders: Folders, symbol: str, path: str, line: int, depth: int) -> 
     target = find_target(folders, symbol, path, line)
     return {
         "references": answer_json(navigation.references_to(target)),
-        "impact": answer_json(impact_of(target, depth)),
+        "impact": answer_json(impact_of(target, depth, with_others=False)),
     }
 
 

@@ -58,6 +58,18 @@ def is_parsed(file: FileGraph) -> bool:
     return language_named(file.language).grammar is not None and TOO_SLOW not in file.problems
 
 
+def is_name_at(root: Node, start: int, end: int) -> bool:
+    """Whether a range in bytes is a name of code, outside of strings and comments."""
+    return _name_at(root, start, end) is not None
+
+
+def _name_at(root: Node, start: int, end: int) -> Node | None:
+    node = root.descendant_for_byte_range(start, end)
+    # The node of a private name includes its sign: `#pay`.
+    is_found = node is not None and node.end_byte == end and start - node.start_byte <= 1 and is_name(node)
+    return node if is_found else None
+
+
 @dataclass(frozen=True, slots=True)
 class Places:
     """Where the names of a symbol stand in the source of a file, by their text, and what of it a grammar has to read.
@@ -80,8 +92,11 @@ class Places:
 
     def roots(self) -> Iterator[tuple[int, int, Node]]:
         """Each span with the root of a tree around it."""
+        last, root = None, self.root
         for span, part in zip(self.spans, self.parts, strict=True):
-            yield *span, self.root or tree_of(self.language, self.source, part)
+            if root is None or (self.root is None and part is not last):
+                last, root = part, tree_of(self.language, self.source, part)
+            yield *span, root
 
 
 @dataclass(slots=True)
@@ -129,9 +144,8 @@ class Occurrences:
         """As `in_file`, at these places."""
         path = places.path
         for start, end, root in places.roots():
-            node = root.descendant_for_byte_range(start, end)
-            # The node of a private name includes its sign: `#pay`.
-            if node is None or node.end_byte != end or start - node.start_byte > 1 or not is_name(node):
+            node = _name_at(root, start, end)
+            if node is None:
                 continue
             role, line = role_of(node), node.start_point[0]
             if role in ("declaration", "import") or (role == "assignment" and (path, line) in self.symbol.bindings):
