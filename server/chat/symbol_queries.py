@@ -110,7 +110,7 @@ def callers_by_name(index: RepositoryIndex, name: str, definitions: Sequence[Nam
     return [
         Reference(path, call.line, "call by name", _scope_name(index, path, call.scope))
         for path in files_with(index, name)
-        for call in _unresolved_calls(index, path)
+        for call in unresolved_calls(index, path)
         if call.callee.rpartition(".")[2] == name and _may_call(resolver, path, call, are_members, index)
     ]
 
@@ -325,7 +325,7 @@ def _steps_by_name(
 ) -> Iterator[CallStep]:
     path, definition = named
     by_name = {target.definition.name: target for target in reversed(targets) if not is_class(target.definition)}
-    for call in _unresolved_calls(index, path):
+    for call in unresolved_calls(index, path):
         target = by_name.get(call.callee.rpartition(".")[2])
         if target is not None and definition.header_line <= call.line < definition.end_line:
             enclosing = _scope_name(index, path, call.scope)
@@ -343,7 +343,7 @@ def _calls_inside(index: RepositoryIndex, named: NamedDefinition) -> Iterator[tu
             yield call, edge.how, NamedDefinition(edge.path, target)
 
 
-def _unresolved_calls(index: RepositoryIndex, path: str) -> Iterator[Call]:
+def unresolved_calls(index: RepositoryIndex, path: str) -> Iterator[Call]:
     resolved = {edge.call for edge in index.graph.call_edges(path) if edge.how != SAME_NAME}
     return (call for number, call in enumerate(index.graph.files[path].calls) if number not in resolved)
 
