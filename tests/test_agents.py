@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from weft import Config, InvalidArgument, Workspace
 from weft.llm import Cancel
 from weft.server.agents.backend import WorkspaceBackend, run_tool
 from weft.server.agents.set_up import agents
-from weft.server.agents.tools import MAX_ARGUMENT, TOOLS, answer_text, call_tool
+from weft.server.agents.tools import INDEX_WITHIN_S, MAX_ARGUMENT, TOOLS, answer_text, call_tool
 from weft.server.agents.values import MAX_CHARACTERS, Answer, Entry, as_text, page
 from weft.server.completion.stats import read_stats, stats_folder, summary_json
 
@@ -545,6 +547,27 @@ def test_an_answer_during_the_first_index_says_that_it_is_not_final(tmp_path, mo
         workspace.index()
         workspace.expect_index()
         assert "Indexing is not finished" in run_tool(workspace, "definition", {"symbol": symbol}, "").text
+
+
+def test_notes_do_not_wait_for_the_index(tmp_path):
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        workspace.expect_index()
+        started = time.monotonic()
+        assert lines(workspace, "remember", text="Prices are gross.") == ["Remembered as note 1."]
+        assert lines(workspace, "recall", question="gross prices")[0] == "1 note of 1 by fragrel"
+        assert time.monotonic() - started < INDEX_WITHIN_S / 2
+
+
+def test_a_workspace_that_was_deleted_says_so(tmp_path):
+    root = tmp_path / "code"
+    write(root, SHOP)
+    with Workspace([root], Config(), cache=False) as workspace:
+        workspace.index()
+        shutil.rmtree(root)
+        for tool, arguments in (("definition", {"symbol": "Price"}), ("search", {"query": "price"}), ("outline", {})):
+            with pytest.raises(InvalidArgument, match=r"code does not exist any more\. Start the server again"):
+                call_tool(workspace, tool, arguments)
+        assert lines(workspace, "recall")[0] == "0 notes"
 
 
 def test_nothing_is_written_in_the_workspace(tmp_path):

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from itertools import chain
+from dataclasses import dataclass, replace
 
-from ...errors import InvalidArgument, ModelError
-from ...llm import Cancel
+from ...errors import Cancelled, InvalidArgument, ModelError
+from ...llm import Cancel, TimeLimit
 from ...memory import Budget, Evidence, Question
-from ...memory.embedding import Embedder, HashingEmbedder
+from ...memory.embedding import HashingEmbedder
 from ...memory.fragrel import RETURNING_CHAT, FragRel
-from ...memory.metered_model import MeteredModel
 from ...memory.storage import Conversation, Turn, items_of
 from ...memory.strategies import READING_PURPOSES, strategy_named
 from ...memory.strategy import StrategyContext, estimate_tokens
@@ -37,6 +36,11 @@ MAX_NOTE = 8_000
 
 MAX_NOTES = 500
 """Notes that are recalled from, the latest."""
+
+MODEL_WITHIN_S = 50.0
+"""A strategy with a model is given up after this time; agents give up on calls after about a minute."""
+
+TOO_SLOW = "The model was too slow: recalled without it. What it has read is stored, so a later call may finish."
 
 STRATEGIES = ("fragrel", "qrmem", "segment_plus", "memorag")
 CHAT_SEPARATOR = "\nbot: "
@@ -80,12 +84,20 @@ def recall(
         latest = tuple(_entry(turn, turn.question, turn.answer or "") for turn in reversed(turns))
         return Answer(f"{counted(latest, 'note')}, the latest first", latest)
     searched = turns[-MAX_NOTES:]
-    recalled = _recalled(workspace, searched, question, strategy, limit, cancel, with_model)
+    recalled, of_models = _recalled(
+        workspace, _Asked(searched, question, strategy, limit), cancel, with_model=with_model
+    )
     entries = list(_entries(recalled.evidence, {turn.number: turn for turn in searched}))[:limit]
     context = "" if recalled.context is None or strategy == "fragrel" else recalled.context
     if context:
+        # What was extracted whole is not repeated.
+        entries = [replace(each, text="") if each.text in context else each for each in entries]
         entries.insert(0, Entry("", text="Extracted for the question:", code=context))
-    notes = (*recalled.notes, *(() if entries else ("No note matches. Use other words, or leave `question` out.",)))
+    notes = (
+        *recalled.notes,
+        *of_models,
+        *(() if entries else ("No note matches. Use other words, or leave `question` out.",)),
+    )
     if len(turns) > len(searched):
         notes += (f"Only the latest {len(searched):,} notes were searched. Delete old ones with `forget`.",)
     n_found = len(entries) - bool(context)
@@ -93,49 +105,58 @@ def recall(
 
 
 def _recalled(
-    workspace: Workspace,
-    turns: tuple[Turn, ...],
-    question: str,
-    strategy: str,
-    limit: int,
-    cancel: Cancel,
-    with_model: bool,
-) -> RecallResult:
-    """What a strategy recalls, with the first chat model that answers; without `with_model` or any, with none."""
-    config, store = workspace.config, workspace.memory
-    embedder: Embedder = HashingEmbedder()  # an embedding model may take seconds to load
-    models: Iterator[MeteredModel] = iter(())
+    workspace: Workspace, asked: _Asked, cancel: Cancel, *, with_model: bool
+) -> tuple[RecallResult, tuple[str, ...]]:
+    """What a strategy recalls, and what a person should know of the models; without a model where none answers."""
+    notes: tuple[str, ...] = ()
     if with_model:
-        embedder, _ = embedder_of(config.memory, store, cancel, redact=config.redact)
-        options = config.chat
+        found, notes = _with_a_model(workspace, asked, cancel)
+        if found is not None:
+            return found, notes
+    # An embedding model may take seconds to load.
+    context = StrategyContext(None, HashingEmbedder(), workspace.memory.cache, estimate_tokens)
+    return _by_strategy(context, asked, cancel), notes
+
+
+def _with_a_model(workspace: Workspace, asked: _Asked, cancel: Cancel) -> tuple[RecallResult | None, tuple[str, ...]]:
+    """What a strategy recalls with the first chat model that answers; None without one, or where the time is over."""
+    store, options = workspace.memory, workspace.config.chat
+    models = workspace.chat.context.models
+    with TimeLimit(cancel, MODEL_WITHIN_S) as limit:
+        embedder, _ = embedder_of(workspace.config.memory, store, limit, redact=workspace.config.redact)
         generator = AnswerGenerator(
-            workspace.chat.context.models,
-            options.answer_tokens,
-            options.evidence_tokens,
-            call_seconds=options.max_seconds,
+            models, options.answer_tokens, options.evidence_tokens, call_seconds=options.max_seconds
         )
-        models = generator.metered_models(cancel)
-    for model in chain(models, (None,)):
-        metered = None if model is None else model.with_cache(store.cache, READING_PURPOSES)
-        count = estimate_tokens if model is None else model.count_tokens
-        context = StrategyContext(metered, embedder, store.cache, count)
-        try:
-            return _by_strategy(context, turns, question, strategy, limit, cancel)
-        except ModelError:
-            if model is None:
-                raise
-    raise AssertionError("the attempt without a model returns")
+        for model in generator.metered_models(limit):
+            metered = model.with_cache(store.cache, READING_PURPOSES)
+            context = StrategyContext(metered, embedder, store.cache, model.count_tokens)
+            try:
+                found = _by_strategy(context, asked, limit)
+            except ModelError as error:
+                generator.failed(model.model, error)
+                continue
+            except Cancelled:
+                break
+            return (found, tuple(generator.notes)) if not limit.is_reached else (None, (TOO_SLOW,))
+    return None, (*generator.notes, *((TOO_SLOW,) if limit.is_reached else ()))
 
 
-def _by_strategy(
-    context: StrategyContext, turns: tuple[Turn, ...], question: str, strategy: str, limit: int, cancel: Cancel
-) -> RecallResult:
-    items = items_of(turns)
-    asked, budget = Question(question), Budget(n=limit)
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is recalled: at most `n` notes for a question."""
+
+    turns: tuple[Turn, ...]
+    question: str
+    strategy: str
+    n: int
+
+
+def _by_strategy(context: StrategyContext, asked: _Asked, cancel: Cancel) -> RecallResult:
+    items, strategy = items_of(asked.turns), asked.strategy
     # The memory behind FragRel's chat: notes have no window of recent turns before it.
     memory = FragRel(context, RETURNING_CHAT.memory) if strategy == "fragrel" else strategy_named(strategy, context)
     memory.remember(items, cancel)
-    return memory.recall(asked, budget, cancel)
+    return memory.recall(Question(asked.question), Budget(n=asked.n), cancel)
 
 
 def _entries(evidence: tuple[Evidence, ...], turns: Mapping[int, Turn]) -> Iterator[Entry]:

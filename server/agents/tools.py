@@ -6,6 +6,7 @@ goes through: redaction, visible characters, a page. Knows no protocol.
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -89,6 +90,7 @@ class Tool:
     limit: int = 30
     writes: bool = False  # stores something outside of the workspace
     deletes: bool = False
+    of_notes: bool = False  # needs no file of the workspace
 
     def input_schema(self) -> dict[str, Any]:
         """The JSON Schema of the arguments."""
@@ -132,12 +134,14 @@ def call_tool(
         given = read_arguments(tool, with_place_taken_apart(tool, arguments or {}))
         cancel = cancel or Cancel()
         context = workspace.chat.context
-        with TimeLimit(cancel, INDEX_WITHIN_S) as limit:
-            context.wait_for_index(limit)
+        if not tool.of_notes:
+            with TimeLimit(cancel, INDEX_WITHIN_S) as limit:
+                context.wait_for_index(limit)
+            _check_folders(workspace)
         answer = tool.run(Call(workspace, given, agent, cancel))
         if tool.limit:
             answer = page(answer, given["cursor"], given["limit"])
-        if context.is_indexing:
+        if context.is_indexing and not tool.of_notes:
             answer = replace(answer, notes=(*answer.notes, NOT_FULLY_INDEXED))
     except WeftError as error:
         workspace.stats.agent_call(name, None)
@@ -146,6 +150,13 @@ def call_tool(
         raise
     workspace.stats.agent_call(name, 1e3 * (time.perf_counter() - started))
     return answer
+
+
+def _check_folders(workspace: Workspace) -> None:
+    """Raises InvalidArgument where no folder of the workspace exists any more."""
+    roots = list(workspace.indexes())
+    if roots and not any(map(os.path.isdir, roots)):
+        raise InvalidArgument(f"{roots[0]} does not exist any more. Start the server again in the folder's new place.")
 
 
 def answer_text(workspace: Workspace, answer: Answer) -> str:
@@ -401,7 +412,8 @@ TOOLS: Mapping[str, Tool] = {
                 Parameter("topic", "string", "What it is about, in a few words.", ""),
             ),
             0,
-            True,
+            writes=True,
+            of_notes=True,
         ),
         Tool(
             "forget",
@@ -410,8 +422,9 @@ TOOLS: Mapping[str, Tool] = {
             lambda call: notes.forget(call.workspace, call.arguments["note"]),
             (Parameter("note", "integer", "Number of the note.", None, 1, 10**7),),
             0,
-            True,
-            True,
+            writes=True,
+            deletes=True,
+            of_notes=True,
         ),
         Tool(
             "recall",
@@ -439,6 +452,7 @@ TOOLS: Mapping[str, Tool] = {
                 Parameter("model", "boolean", "Let the configured chat model read and write clues; slower.", False),
             ),
             8,
+            of_notes=True,
         ),
     )
 }
