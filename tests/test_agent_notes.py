@@ -105,6 +105,14 @@ def test_extracted_text_is_not_repeated_below_it(opened):
     assert text.count(FACTS[0][1]) == 1
 
 
+def test_the_extracted_text_is_of_so_many_notes_as_are_asked_for(opened):
+    workspace = opened()
+    for number in range(100):
+        shown(workspace, "remember", text=f"Customer {number} pays before the order is shipped. " * 4)
+    text = shown(workspace, "recall", question="when do customers pay?", strategy="segment_plus", limit=3)
+    assert text.startswith("3 notes of 100 by segment_plus") and len(text) < 8_000
+
+
 def test_the_clues_of_memorag_find_what_the_question_does_not_name(opened, scripted_chat):
     """The model's clue has words of the note; the question has none of them. Also after a restart."""
     model = scripted_chat(lambda messages: "credentials from Vault")
@@ -121,7 +129,7 @@ def test_a_model_that_fails_is_named_and_notes_are_recalled_without_it(opened, s
     workspace = opened(scripted_chat([("", ModelError("scripted is out of memory. Choose a smaller one."))]))
     shown(workspace, "remember", text=FACTS[0][1])
     text = shown(workspace, "recall", question="customers pay", strategy="memorag", model=True)
-    assert FACTS[0][1] in text and "scripted is out of memory." in text
+    assert FACTS[0][1] in text and "scripted is out of memory." in text and "No model is configured" not in text
 
 
 def test_a_model_that_is_too_slow_is_given_up(opened, scripted_chat, monkeypatch):

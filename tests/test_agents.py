@@ -245,7 +245,7 @@ def test_an_answer_has_checked_citations_and_leaves_the_history_alone(shop):
         ("recall", {"question": "x", "strategy": "y"}, "Choose one of fragrel"),
         ("remember", {"text": " "}, "The note is empty"),
         ("outline", {"path": "shop/basket"}, "Did you mean shop/basket.py?"),
-        ("definition", {"symbol": "qwertz"}, "Nothing is defined as qwertz. Try"),
+        ("definition", {"symbol": "euros"}, "Nothing is defined as euros. Try"),
         ("definition", {"path": "docs/paying.md", "line": 3}, "`outline` lists its sections"),
         ("ask", {"question": " "}, "The question is empty"),
         ("ask", {"question": "/forget all"}, "/forget is a command of the chat with a person"),
@@ -283,7 +283,12 @@ USES = (
     #- shop/remote.py
     class RemoteStore:
         def load(self, key): ...
+        def drop(self, key): ...
+    #- shop/basket.py
+    class Basket:
+        def drop(self, key): ...
     #- shop/loader.py
+    import os
     from shop.store import Store
 
     class Loader:
@@ -293,6 +298,11 @@ USES = (
             self.load(2)
             anything.load(3)
             return other
+
+        def keep(self, stored, remote_store):
+            stored.save(1)
+            remote_store.drop(1)
+            os.load(2)
     #- tests/test_store.py
     def test_load(store):
         store.load(0)
@@ -343,17 +353,17 @@ def test_whole_numbers_are_read_as_models_write_them(shop, limit):
 
 
 def test_a_local_name_is_not_taken_for_a_symbol(uses):
-    with pytest.raises(InvalidArgument, match=r"other on shop/loader.py:9 is local to Loader.load, bound on line 4"):
-        call_tool(uses, "definition", {"symbol": "other", "path": "shop/loader.py", "line": 9})
+    with pytest.raises(InvalidArgument, match=r"other on shop/loader.py:10 is local to Loader.load, bound on line 5"):
+        call_tool(uses, "definition", {"symbol": "other", "path": "shop/loader.py", "line": 10})
 
 
 def test_an_unknown_receiver_is_not_taken_for_the_class_around_it(uses):
     place = {"symbol": "load", "path": "shop/loader.py"}
     with pytest.raises(
-        InvalidArgument, match=r"The receiver of load on shop/loader.py:6 .* Store.load \(shop/store.py"
+        InvalidArgument, match=r"The receiver of load on shop/loader.py:7 .* Store.load \(shop/store.py"
     ):
-        call_tool(uses, "callers", {**place, "line": 6})
-    for line in (4, 7):
+        call_tool(uses, "callers", {**place, "line": 7})
+    for line in (5, 8):
         assert lines(uses, "definition", **place, line=line)[0] == "1 definition of Loader.load"
 
 
@@ -376,16 +386,19 @@ def test_calls_by_name_begin_with_receivers_named_after_the_class_and_end_with_t
     assert shown == [
         "0 calls of Store.load (shop/store.py:2), 3 by name",
         "By name alone (the receiver is unknown):",
-        "shop/loader.py:6 Loader.load: store.load(1)",
-        "shop/loader.py:8 Loader.load: anything.load(3)",
+        "shop/loader.py:7 Loader.load: store.load(1)",
+        "shop/loader.py:9 Loader.load: anything.load(3)",
         "tests/test_store.py:2 test_load: store.load(0)",
     ]
 
 
 def test_callees_name_calls_whose_receiver_is_unknown(uses):
-    assert lines(uses, "callees", symbol="Loader.load") == [
-        "Loader.load (shop/loader.py:4) calls 1 definition of the workspace",
-        "shop/loader.py:4 Loader.load: method, called on line 7: def load(self, other):",
+    """Each name once, with the class that the receiver is named after; not what is called on another module."""
+    assert lines(uses, "callees", symbol="Loader.keep") == [
+        "Loader.keep (shop/loader.py:12) calls 0 definitions of the workspace, 2 by name",
+        "By name alone (the receiver is unknown):",
+        "shop/store.py:3 Store.save: method, called on line 13 as stored.save",
+        "shop/remote.py:3 RemoteStore.drop: method, called on line 14 as remote_store.drop, or one of 1 other",
     ]
 
 
@@ -618,6 +631,8 @@ def test_set_up_agents_are_found_and_the_others_get_a_line(tmp_path, monkeypatch
         (".codex/config.toml", '[mcp_servers.weft]\ncommand = "weft"\n'),
         (".config/zed/settings.json", '{"theme": "x", /* no servers */}'),
         (".claude.json", '{"projects": {"/weft": {}}}'),
+        (".config/opencode/opencode.jsonc", '{"mcp": {"servers": {"weft": {"type": "local"}}}}'),
+        (".config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/other.json", "{}"),
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -627,7 +642,10 @@ def test_set_up_agents_are_found_and_the_others_get_a_line(tmp_path, monkeypatch
         "Cursor": True,
         "Zed": False,
         "Codex": True,
+        "OpenCode": True,
+        "Cline": False,
     }
+    assert "/code/shop" in next(agent.step for agent in agents("/code/shop") if agent.name == "Cline")
     assert "context_servers" in found["Zed"].step and "claude mcp add weft" in found["Claude Code"].step
     (tmp_path / ".mcp.json").write_text('{"mcpServers": {"weft": {}}}')
     assert found["Claude Code"].known_in([tmp_path]) == tmp_path / ".mcp.json"

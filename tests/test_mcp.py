@@ -29,6 +29,7 @@ from weft.server.agents.backend import ToolResult, WorkspaceBackend
 from weft.server.agents.shared_backend import SharedBackend
 from weft.server.agents.tools import TOOLS
 from weft.server.cli.mcp import loopback_address
+from weft.server.mcp.serve import WithToken
 from weft.server.mcp.server import OUTLINE, mcp_server
 
 FILES = {
@@ -285,6 +286,27 @@ def test_stdio_is_the_protocol_alone_and_ends_with_its_input(folder, environment
     assert answered[1]["result"]["protocolVersion"] == "2025-06-18"
     assert "shop/price.py:1-2 total" in answered[2]["result"]["content"][0]["text"]
     assert "error" in answered[3] and "error" in answered[4]
+
+
+@pytest.mark.parametrize(
+    ("given", "status"), [("", 401), ("Bearer ", 401), ("Bearer secre", 401), ("Bearer secret", 200), ("secret", 200)]
+)
+def test_only_the_token_is_let_through(given, status):
+    """Before anything else of a request is read."""
+    sent = []
+
+    async def app(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def send(message):
+        sent.append(message)
+
+    async def receive():
+        raise AssertionError("the body was read")
+
+    scope = {"type": "http", "method": "POST", "headers": [(b"authorization", given.encode())]}
+    anyio.run(WithToken(app, "secret"), scope, receive, send)
+    assert sent[0]["status"] == status
 
 
 def test_http_is_for_this_machine_alone():

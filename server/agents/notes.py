@@ -42,6 +42,11 @@ MODEL_WITHIN_S = 50.0
 
 TOO_SLOW = "The model was too slow: recalled without it. What it has read is stored, so a later call may finish."
 
+EXTRACTING = "segment_plus"
+"""The strategy whose answer is one text of the notes that it takes: it takes as many as are asked for."""
+
+MAX_EXTRACTED_TOKENS = 1_500
+
 STRATEGIES = ("fragrel", "qrmem", "segment_plus", "memorag")
 CHAT_SEPARATOR = "\nbot: "
 NOT_KEPT = "`memory.keep_conversations` is off: the note is kept until the server ends."
@@ -84,9 +89,7 @@ def recall(
         latest = tuple(_entry(turn, turn.question, turn.answer or "") for turn in reversed(turns))
         return Answer(f"{counted(latest, 'note')}, the latest first", latest)
     searched = turns[-MAX_NOTES:]
-    recalled, of_models = _recalled(
-        workspace, _Asked(searched, question, strategy, limit), cancel, with_model=with_model
-    )
+    recalled, said = _recalled(workspace, _Asked(searched, question, strategy, limit), cancel, with_model=with_model)
     entries = list(_entries(recalled.evidence, {turn.number: turn for turn in searched}))[:limit]
     context = "" if recalled.context is None or strategy == "fragrel" else recalled.context
     if context:
@@ -94,8 +97,7 @@ def recall(
         entries = [replace(each, text="") if each.text in context else each for each in entries]
         entries.insert(0, Entry("", text="Extracted for the question:", code=context))
     notes = (
-        *recalled.notes,
-        *of_models,
+        *said,
         *(() if entries else ("No note matches. Use other words, or leave `question` out.",)),
     )
     if len(turns) > len(searched):
@@ -107,15 +109,16 @@ def recall(
 def _recalled(
     workspace: Workspace, asked: _Asked, cancel: Cancel, *, with_model: bool
 ) -> tuple[RecallResult, tuple[str, ...]]:
-    """What a strategy recalls, and what a person should know of the models; without a model where none answers."""
+    """What a strategy recalls, and what is to be said of it; without a model where none answers."""
     notes: tuple[str, ...] = ()
     if with_model:
-        found, notes = _with_a_model(workspace, asked, cancel)
-        if found is not None:
-            return found, notes
+        recalled, notes = _with_a_model(workspace, asked, cancel)
+        if recalled is not None:
+            return recalled, (*recalled.notes, *notes)
     # An embedding model may take seconds to load.
     context = StrategyContext(None, HashingEmbedder(), workspace.memory.cache, estimate_tokens)
-    return _by_strategy(context, asked, cancel), notes
+    recalled = _by_strategy(context, asked, cancel)
+    return recalled, notes or recalled.notes
 
 
 def _with_a_model(workspace: Workspace, asked: _Asked, cancel: Cancel) -> tuple[RecallResult | None, tuple[str, ...]]:
@@ -156,7 +159,8 @@ def _by_strategy(context: StrategyContext, asked: _Asked, cancel: Cancel) -> Rec
     # The memory behind FragRel's chat: notes have no window of recent turns before it.
     memory = FragRel(context, RETURNING_CHAT.memory) if strategy == "fragrel" else strategy_named(strategy, context)
     memory.remember(items, cancel)
-    return memory.recall(Question(asked.question), Budget(n=asked.n), cancel)
+    budget = Budget(n=asked.n, tokens=MAX_EXTRACTED_TOKENS if strategy == EXTRACTING else None)
+    return memory.recall(Question(asked.question), budget, cancel)
 
 
 def _entries(evidence: tuple[Evidence, ...], turns: Mapping[int, Turn]) -> Iterator[Entry]:

@@ -435,7 +435,7 @@ TOOLS: Mapping[str, Tool] = {
                 call.workspace,
                 call.arguments["question"],
                 call.arguments["strategy"],
-                MAX_LIMIT,
+                call.arguments["limit"] if call.arguments["strategy"] == notes.EXTRACTING else MAX_LIMIT,
                 call.cancel,
                 with_model=call.arguments["model"],
             ),
