@@ -190,7 +190,7 @@ def test_an_outline_is_of_a_file_a_document_or_a_folder(shop):
         ":4-13 class Basket:",
         ":5-6   def __init__(self):",
     ]
-    assert lines(shop, "outline", path="docs/paying.md")[1:] == [":1-3 Paying", ":5-7 Paying > Rates"]
+    assert lines(shop, "outline", path="docs/paying.md")[1:] == [":1-3 Paying", ":5-7   Rates"]
     assert lines(shop, "outline", path="./shop/") == [
         "shop/, 3 files",
         "shop/app.py main",

@@ -166,13 +166,28 @@ _HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*$")
 _UNDERLINE = re.compile(r"^([=\-~^\"'`#*+.:_])\1{2,}\s*$")
 
 
+_FRONT_MATTER = ("---", "+++")
+_KEY = re.compile(r"[\w.-]+\s*[:=]")
+_MAX_FRONT_LINES = 100
+
+
+def _front_matter_end(lines: Sequence[str]) -> int:
+    """The line after the YAML or TOML at the start of a Markdown text; 0 without any."""
+    if len(lines) > 1 and lines[0].rstrip() in _FRONT_MATTER and _KEY.match(lines[1]):
+        for number, line in enumerate(lines[1:_MAX_FRONT_LINES], 1):
+            if line.rstrip() == lines[0].rstrip():
+                return number + 1
+    return 0
+
+
 def _sections(lines: Sequence[str]) -> list[tuple[int, int, str]]:
     """First line, end and headings of every section of a Markdown or reStructuredText text."""
     trail: list[tuple[int, str]] = []
     starts: list[tuple[int, str]] = [(0, "")]
     ranks: list[str] = []
     fenced = False
-    for number, line in enumerate(lines):
+    for number in range(_front_matter_end(lines), len(lines)):
+        line = lines[number]
         if line.lstrip().startswith(("```", "~~~")):
             fenced = not fenced
         found = None if fenced else _HEADING.match(line)

@@ -237,7 +237,7 @@ def outline_of(folders: Folders, path: str) -> Answer:
     if is_document(key):
         units = units_of(file, folder.index.texts[key])
         entries = [
-            Entry("", (section[0].start_line + 1,), section[-1].end_line, "", title)
+            Entry("", (section[0].start_line + 1,), section[-1].end_line, "", _heading(title))
             for title, section in _sections(units)
             if title
         ]
@@ -248,6 +248,12 @@ def outline_of(folders: Folders, path: str) -> Answer:
         ]
     notes = () if entries else ("It has no definitions or sections.",)
     return Answer(f"{folder.shown(key)}, {counted(file.n_lines, 'line')}", tuple(entries), notes)
+
+
+def _heading(title: str) -> str:
+    """The last heading of a section, indented by the headings above it."""
+    *above, last = title.split(" > ")
+    return "  " * len(above) + last
 
 
 def _sections(units: Iterable[Unit]) -> Iterator[tuple[str, list[Unit]]]:
