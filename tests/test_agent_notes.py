@@ -107,17 +107,18 @@ def test_extracted_text_is_not_repeated_below_it(opened):
 
 def test_the_extracted_text_is_of_so_many_notes_as_are_asked_for(opened):
     workspace = opened()
-    for number in range(100):
+    for number in range(60):
         shown(workspace, "remember", text=f"Customer {number} pays before the order is shipped. " * 4)
     text = shown(workspace, "recall", question="when do customers pay?", strategy="segment_plus", limit=3)
-    assert text.startswith("3 notes of 100 by segment_plus") and len(text) < 8_000
+    assert text.startswith("3 notes of 60 by segment_plus") and len(text) < 8_000
 
 
-def test_the_clues_of_memorag_find_what_the_question_does_not_name(opened, scripted_chat):
+def test_the_clues_of_memorag_find_what_the_question_does_not_name(opened, scripted_chat, monkeypatch):
     """The model's clue has words of the note; the question has none of them. Also after a restart."""
-    model = scripted_chat(lambda messages: "credentials from Vault")
+    monkeypatch.setattr("weft.server.agents.notes.MODEL_WITHIN_S", 3600.0)
+    model, first = scripted_chat(lambda messages: "credentials from Vault"), opened()
     for topic, fact, _ in FACTS:
-        shown(first := opened(), "remember", text=fact, topic=topic)
+        shown(first, "remember", text=fact, topic=topic)
     asked = {"question": "how do we get passwords in production?", "strategy": "memorag"}
     assert FACTS[-1][1] not in shown(first, "recall", **asked, limit=3)
     for workspace in (opened(model), opened(model)):
@@ -125,7 +126,8 @@ def test_the_clues_of_memorag_find_what_the_question_does_not_name(opened, scrip
     assert model.asked
 
 
-def test_a_model_that_fails_is_named_and_notes_are_recalled_without_it(opened, scripted_chat):
+def test_a_model_that_fails_is_named_and_notes_are_recalled_without_it(opened, scripted_chat, monkeypatch):
+    monkeypatch.setattr("weft.server.agents.notes.MODEL_WITHIN_S", 3600.0)
     workspace = opened(scripted_chat([("", ModelError("scripted is out of memory. Choose a smaller one."))]))
     shown(workspace, "remember", text=FACTS[0][1])
     text = shown(workspace, "recall", question="customers pay", strategy="memorag", model=True)
