@@ -8,6 +8,7 @@ import pytest
 from weft import Config, Workspace
 from weft.errors import ModelError
 from weft.server.agents.tools import answer_text, call_tool
+from weft.server.config import MemoryOptions
 
 FACTS = (
     ("payment order", "Refunds are slow, so customers pay before an order is shipped.", "why must buyers pay first?"),
@@ -62,7 +63,8 @@ MODULES = [
 def opened(tmp_path):
     """A function that opens a workspace with a model, on one store."""
     (tmp_path / "code").mkdir()
-    config = Config(data_dir=str(tmp_path / "data"), cache_dir=str(tmp_path / "cache"))
+    stored = {"data_dir": str(tmp_path / "data"), "cache_dir": str(tmp_path / "cache")}
+    config = Config(**stored, memory=MemoryOptions(embeddings="hashing"))
     workspaces = []
 
     def open_workspace(model=None):
@@ -116,7 +118,7 @@ def test_the_extracted_text_is_of_so_many_notes_as_are_asked_for(opened):
 def test_the_clues_of_memorag_find_what_the_question_does_not_name(opened, scripted_chat, monkeypatch):
     """The model's clue has words of the note; the question has none of them. Also after a restart."""
     monkeypatch.setattr("weft.server.agents.notes.MODEL_WITHIN_S", 3600.0)
-    model, first = scripted_chat(lambda messages: "credentials from Vault"), opened()
+    model, first = scripted_chat(lambda messages: "credentials come from the Vault of the company"), opened()
     for topic, fact, _ in FACTS:
         shown(first, "remember", text=fact, topic=topic)
     asked = {"question": "how do we get passwords in production?", "strategy": "memorag"}
