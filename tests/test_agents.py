@@ -472,7 +472,8 @@ def test_notes_are_recalled_by_each_strategy_and_hold_no_secret(tmp_path):
             assert not any("hunter2" in line for line in found)
         [conversation] = workspace.memory.conversations.list()
         assert conversation.title == "Notes of agents" and conversation.n_turns == 2
-        assert workspace.memory.conversations.turns(conversation.id)[0].model == "agent tester"
+        stored = workspace.memory.conversations.turns(conversation.id)[0]
+        assert stored.model == "agent tester" and "hunter2" not in stored.answer
 
 
 def test_a_wrong_note_is_deleted_by_its_number_and_all_are_listed(tmp_path):
