@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,7 @@ from weft.server.agents import impact, uses
 from weft.server.agents.backend import WorkspaceBackend, run_tool
 from weft.server.agents.navigation import UNREAD
 from weft.server.agents.set_up import agents
-from weft.server.agents.tools import MAX_ARGUMENT, TOOLS, answer_text, call_tool
+from weft.server.agents.tools import INDEX_WITHIN_S, MAX_ARGUMENT, TOOLS, answer_text, call_tool
 from weft.server.agents.values import MAX_CHARACTERS, Answer, Entry, as_text, page
 from weft.server.completion.stats import read_stats, stats_folder, summary_json
 
@@ -237,7 +240,7 @@ def test_an_outline_is_of_a_file_a_document_or_a_folder(shop):
         ":4-13 class Basket:",
         ":5-6   def __init__(self):",
     ]
-    assert lines(shop, "outline", path="docs/paying.md")[1:] == [":1-3 Paying", ":5-7 Paying > Rates"]
+    assert lines(shop, "outline", path="docs/paying.md")[1:] == [":1-3 Paying", ":5-7   Rates"]
     assert lines(shop, "outline", path="./shop/") == [
         "shop/, 3 files",
         "shop/app.py main",
@@ -291,6 +294,12 @@ def test_an_answer_has_checked_citations_and_leaves_the_history_alone(shop):
         ("outline", {"path": "shop", "cursor": "x"}, "x is not a cursor"),
         ("recall", {"question": "x", "strategy": "y"}, "Choose one of fragrel"),
         ("remember", {"text": " "}, "The note is empty"),
+        ("outline", {"path": "shop/basket"}, "Did you mean shop/basket.py?"),
+        ("definition", {"symbol": "euros"}, "Nothing is defined as euros. Try"),
+        ("definition", {"path": "docs/paying.md", "line": 3}, "`outline` lists its sections"),
+        ("ask", {"question": " "}, "The question is empty"),
+        ("ask", {"question": "/forget all"}, "/forget is a command of the chat with a person"),
+        ("forget", {"note": 7}, "There is no note 7"),
         ("remember", {"text": "x" * 8001}, "Give at most 8,000"),
     ],
 )
@@ -304,11 +313,156 @@ def test_a_name_with_many_definitions_asks_for_a_path(tmp_path):
     write(tmp_path, "\n".join(f"#- m{n}.py\ndef get(): ...\n" for n in range(9)))
     with Workspace([tmp_path], Config(), cache=False) as workspace:
         workspace.index()
-        with pytest.raises(InvalidArgument, match=r"get has 9 definitions: m0.py:1, .* Give `path`"):
+        with pytest.raises(InvalidArgument, match=r"get has 9 definitions: get \(m0.py:1\), .* and others\. Give the"):
             call_tool(workspace, "callers", {"symbol": "get"})
+        assert lines(workspace, "definition", symbol="get")[::9] == [
+            "9 definitions of get",
+            "m8.py:1 get: function: def get(): ...",
+        ]
         assert lines(workspace, "definition", symbol="get", path="m3.py")[1:] == [
             "m3.py:1 get: function: def get(): ..."
         ]
+
+
+USES = (
+    """
+    #- shop/store.py
+    class Store:
+        def load(self, key): ...
+        def save(self, key): ...
+    #- shop/remote.py
+    class RemoteStore:
+        def load(self, key): ...
+        def drop(self, key): ...
+    #- shop/basket.py
+    class Basket:
+        def drop(self, key): ...
+    #- shop/loader.py
+    import os
+    from shop.store import Store
+
+    class Loader:
+        def load(self, other):
+            store = other.store
+            store.load(1)
+            self.load(2)
+            anything.load(3)
+            return other
+
+        def keep(self, stored, remote_store):
+            stored.save(1)
+            remote_store.drop(1)
+            os.load(2)
+    #- tests/test_store.py
+    def test_load(store):
+        store.load(0)
+    #- web/use.ts
+    import { State } from './state'
+    export { State as useState } from './state'
+    const useState = wrap(State)
+    #- web/state.ts
+    export interface State { id: number }
+    #- docs/long.md
+    # Long
+
+    """
+    + "word\n\n    " * 120
+    + """
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def loading(tmp_path_factory):
+    root = tmp_path_factory.mktemp("loading")
+    write(root, USES)
+    long = "\n".join(f"    x{n} = {n}" for n in range(200))
+    members = "\n".join(f"    def m{n}(self): ..." for n in range(100))
+    (root / "long.py").write_text(f"def long():\n{long}\n\n\nclass Wide:\n{members}\n")
+    with Workspace([root], Config(), cache=False) as workspace:
+        workspace.index()
+        yield workspace
+
+
+def test_a_place_as_answers_write_it_is_a_path_and_a_line(shop):
+    expected = lines(shop, "definition", path="shop/basket.py", line=10)
+    assert lines(shop, "definition", path="shop/basket.py:10") == expected
+    assert lines(shop, "definition", path="shop/basket.py:10-13") == expected
+    assert lines(shop, "outline", path="shop/basket.py:10")[0] == "shop/basket.py, 17 lines"
+    assert lines(shop, "related", path="shop/basket.py:10", limit=1)[0] == "Related to shop/basket.py:10"
+
+
+@pytest.mark.parametrize("symbol", ["shop/price.py::Price.total", "shop/price.py:Price.total"])
+def test_a_symbol_may_begin_with_its_path(shop, symbol):
+    assert lines(shop, "definition", symbol=symbol)[1].startswith("shop/price.py:7-8 Price.total")
+
+
+@pytest.mark.parametrize("limit", [2.0, "2"])
+def test_whole_numbers_are_read_as_models_write_them(shop, limit):
+    assert len(call_tool(shop, "outline", {"path": "shop/basket.py", "limit": limit}).entries) == 2
+
+
+def test_a_local_name_is_not_taken_for_a_symbol(loading):
+    with pytest.raises(InvalidArgument, match=r"other on shop/loader.py:10 is local to Loader.load, bound on line 5"):
+        call_tool(loading, "definition", {"symbol": "other", "path": "shop/loader.py", "line": 10})
+
+
+def test_an_unknown_receiver_is_not_taken_for_the_class_around_it(loading):
+    place = {"symbol": "load", "path": "shop/loader.py"}
+    with pytest.raises(
+        InvalidArgument, match=r"The receiver of load on shop/loader.py:7 .* Store.load \(shop/store.py"
+    ):
+        call_tool(loading, "callers", {**place, "line": 7})
+    for line in (5, 8):
+        assert lines(loading, "definition", **place, line=line)[0] == "1 definition of Loader.load"
+
+
+def test_a_value_of_the_same_name_goes_before_what_is_exported_under_it(loading):
+    assert lines(loading, "definition", symbol="useState") == [
+        "1 definition of useState",
+        "web/use.ts:3 useState: const useState = wrap(State)",
+    ]
+
+
+def test_names_in_another_case_are_no_values_of_a_file(tmp_path):
+    write(tmp_path, "#- a.py\nfrom b import Codec\nclass A:\n    codec = Codec()\n#- b.py\nclass Codec: ...\n")
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        workspace.index()
+        assert lines(workspace, "definition", symbol="Codec", path="a.py")[1] == "b.py:1 Codec: class: class Codec: ..."
+
+
+def test_calls_by_name_begin_with_receivers_named_after_the_class_and_end_with_tests(loading):
+    shown = lines(loading, "callers", symbol="Store.load")
+    assert shown == [
+        "0 calls of Store.load (shop/store.py:2), 3 by name",
+        "By name alone (the receiver is unknown):",
+        "shop/loader.py:7 Loader.load: store.load(1)",
+        "shop/loader.py:9 Loader.load: anything.load(3)",
+        "tests/test_store.py:2 test_load: store.load(0)",
+    ]
+
+
+def test_callees_name_calls_whose_receiver_is_unknown(loading):
+    """Each name once, with the class that the receiver is named after; not what is called on another module."""
+    assert lines(loading, "callees", symbol="Loader.keep") == [
+        "Loader.keep (shop/loader.py:12) calls 0 definitions of the workspace, 2 by name",
+        "By name alone (the receiver is unknown):",
+        "shop/store.py:3 Store.save: method, called on line 13 as stored.save",
+        "shop/remote.py:3 RemoteStore.drop: method, called on line 14 as remote_store.drop, or one of 1 other",
+    ]
+
+
+def test_a_long_function_has_pages_and_a_long_class_names_its_members(loading):
+    function = call_tool(loading, "definition", {"symbol": "long", "code": True})
+    assert [entry.place for entry in function.entries] == ["long.py:1-201", "long.py:81-160", "long.py:161-201"]
+    text = as_text(function)
+    assert text.startswith("1 definition of long\n") and all(f"x{n} = {n}\n" in f"{text}\n" for n in range(200))
+    [wide] = call_tool(loading, "definition", {"symbol": "Wide", "code": True}).entries
+    assert wide.code.endswith("… 21 more lines; `outline` lists its 100 members, and `definition` shows one")
+
+
+def test_a_section_is_one_entry_however_long_it_is(loading):
+    assert len(lines(loading, "outline", path="docs/long.md")) == 2
 
 
 def test_the_cursor_of_a_page_gives_the_rest(shop):
@@ -368,7 +522,57 @@ def test_notes_are_recalled_by_each_strategy_and_hold_no_secret(tmp_path):
             assert not any("hunter2" in line for line in found)
         [conversation] = workspace.memory.conversations.list()
         assert conversation.title == "Notes of agents" and conversation.n_turns == 2
-        assert workspace.memory.conversations.turns(conversation.id)[0].model == "agent tester"
+        stored = workspace.memory.conversations.turns(conversation.id)[0]
+        assert stored.model == "agent tester" and "hunter2" not in stored.answer
+
+
+def test_a_wrong_note_is_deleted_by_its_number_and_all_are_listed(tmp_path):
+    (tmp_path / "a.py").write_text("x = 1\n")
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        for text in ("Prices are net.", "Prices are gross.", "The carrier is DHL."):
+            call_tool(workspace, "remember", {"text": text})
+        [shown] = [line for line in lines(workspace, "recall", question="prices net") if "net." in line]
+        assert shown.startswith("note 1, ")
+        assert lines(workspace, "forget", note=1) == ["Deleted note 1: Prices are net."]
+        listed = lines(workspace, "recall")
+        assert listed[0] == "2 notes, the latest first"
+        assert [line.partition(", ")[0] for line in listed[1:]] == ["note 3", "note 2"]
+        assert not any("net." in line for line in lines(workspace, "recall", question="prices net"))
+        with pytest.raises(InvalidArgument, match="There is no note 1"):
+            call_tool(workspace, "forget", {"note": 1})
+
+
+def test_first_notes_at_the_same_time_are_in_one_conversation(tmp_path):
+    (tmp_path / "code").mkdir()
+    config = Config(cache_dir=str(tmp_path / "cache"), data_dir=str(tmp_path / "data"))
+    with Workspace([tmp_path / "code"], config) as one, Workspace([tmp_path / "code"], config) as other:
+        with ThreadPoolExecutor(8) as pool:
+            calls = [(workspace, f"Note {n}.") for n in range(20) for workspace in (one, other)]
+            list(pool.map(lambda each: call_tool(each[0], "remember", {"text": each[1]}), calls))
+        assert lines(one, "recall")[0] == lines(other, "recall")[0] == "40 notes, the latest first"
+        assert len(one.memory.conversations.list()) == 1
+    with Workspace([tmp_path / "code"], config) as later:
+        assert lines(later, "recall")[0] == "40 notes, the latest first"
+
+
+def test_notes_that_are_not_searched_are_said(tmp_path, monkeypatch):
+    monkeypatch.setattr("weft.server.agents.notes.MAX_NOTES", 2)
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        for n in range(3):
+            call_tool(workspace, "remember", {"text": f"Price {n} is gross."})
+        assert lines(workspace, "recall", question="gross price")[-1] == (
+            "Only the latest 2 notes were searched. Delete old ones with `forget`."
+        )
+
+
+def test_an_agent_deletes_no_conversation_of_a_person(tmp_path):
+    (tmp_path / "a.py").write_text("def pay(): ...\n")
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        workspace.index()
+        workspace.ask("What is pay?")
+        reply = workspace.ask("/forget all", remember=False)
+        assert "nothing is stored here" in reply.text
+        assert len(workspace.memory.conversations.list()) == 1
 
 
 def test_calls_count_apart_from_completions(tmp_path):
@@ -397,6 +601,37 @@ def test_a_workspace_that_cannot_be_indexed_says_so_in_every_call(tmp_path):
         backend.indexed.wait(10)
         found = backend.call("outline", {}, "", Cancel())
     assert found.is_error and found.text == "The folder is broad. Give another one."
+
+
+@pytest.mark.parametrize("symbol", ["Price", "nothing"])
+def test_an_answer_during_the_first_index_says_that_it_is_not_final(tmp_path, monkeypatch, symbol):
+    monkeypatch.setattr("weft.server.agents.tools.INDEX_WITHIN_S", 0.05)
+    write(tmp_path, SHOP)
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        workspace.index()
+        workspace.expect_index()
+        assert "Indexing is not finished" in run_tool(workspace, "definition", {"symbol": symbol}, "").text
+
+
+def test_notes_do_not_wait_for_the_index(tmp_path):
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        workspace.expect_index()
+        started = time.monotonic()
+        assert lines(workspace, "remember", text="Prices are gross.") == ["Remembered as note 1."]
+        assert lines(workspace, "recall", question="gross prices")[0] == "1 note of 1 by fragrel"
+        assert time.monotonic() - started < INDEX_WITHIN_S / 2
+
+
+def test_a_workspace_that_was_deleted_says_so(tmp_path):
+    root = tmp_path / "code"
+    write(root, SHOP)
+    with Workspace([root], Config(), cache=False) as workspace:
+        workspace.index()
+        shutil.rmtree(root)
+        for tool, arguments in (("definition", {"symbol": "Price"}), ("search", {"query": "price"}), ("outline", {})):
+            with pytest.raises(InvalidArgument, match=r"code does not exist any more\. Start the server again"):
+                call_tool(workspace, tool, arguments)
+        assert lines(workspace, "recall")[0] == "0 notes"
 
 
 def test_nothing_is_written_in_the_workspace(tmp_path):
@@ -447,6 +682,8 @@ def test_set_up_agents_are_found_and_the_others_get_a_line(tmp_path, monkeypatch
         (".codex/config.toml", '[mcp_servers.weft]\ncommand = "weft"\n'),
         (".config/zed/settings.json", '{"theme": "x", /* no servers */}'),
         (".claude.json", '{"projects": {"/weft": {}}}'),
+        (".config/opencode/opencode.jsonc", '{"mcp": {"servers": {"weft": {"type": "local"}}}}'),
+        (".config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/other.json", "{}"),
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -456,7 +693,10 @@ def test_set_up_agents_are_found_and_the_others_get_a_line(tmp_path, monkeypatch
         "Cursor": True,
         "Zed": False,
         "Codex": True,
+        "OpenCode": True,
+        "Cline": False,
     }
+    assert "/code/shop" in next(agent.step for agent in agents("/code/shop") if agent.name == "Cline")
     assert "context_servers" in found["Zed"].step and "claude mcp add weft" in found["Claude Code"].step
     (tmp_path / ".mcp.json").write_text('{"mcpServers": {"weft": {}}}')
     assert found["Claude Code"].known_in([tmp_path]) == tmp_path / ".mcp.json"

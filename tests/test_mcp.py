@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,16 +17,19 @@ import pytest
 pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 
 import anyio
+import anyio.to_thread
 import httpx2
+import mcp_types as types
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from weft import Config, UserError, Workspace
-from weft.server.agents.backend import WorkspaceBackend
+from weft.server.agents.backend import ToolResult, WorkspaceBackend
 from weft.server.agents.shared_backend import SharedBackend
 from weft.server.agents.tools import TOOLS
 from weft.server.cli.mcp import loopback_address
+from weft.server.mcp.serve import WithToken
 from weft.server.mcp.server import OUTLINE, mcp_server
 
 FILES = {
@@ -64,6 +68,7 @@ def in_process(folder, story):
     """Run a story with the SDK's client of a server in this process, in the newest and in the older protocol."""
     with Workspace([folder], Config(), cache=False) as workspace:
         backend = WorkspaceBackend(workspace, workspace.index)
+        assert backend.indexed.wait(60)
 
         async def run(mode):
             async with Client(mcp_server(backend), mode=mode) as client:
@@ -82,7 +87,8 @@ def test_tools_have_schemas_and_answers_are_text(folder):
     async def story(client):
         listed = (await client.list_tools()).tools
         assert [tool.name for tool in listed] == list(TOOLS)
-        assert {tool.name for tool in listed if not tool.annotations.read_only_hint} == {"remember"}
+        assert {tool.name for tool in listed if not tool.annotations.read_only_hint} == {"remember", "forget"}
+        assert [tool.name for tool in listed if tool.annotations.destructive_hint] == ["forget"]
         impact = next(tool for tool in listed if tool.name == "impact")
         assert impact.input_schema["properties"]["depth"]["maximum"] == 5
         found = await client.call_tool("impact", {"symbol": "total"})
@@ -117,6 +123,71 @@ def test_outlines_are_resources(folder):
                 await client.read_resource(uri)
 
     in_process(folder, story)
+
+
+def test_paths_of_the_outline_template_are_completed(folder):
+    async def story(client):
+        template = types.ResourceTemplateReference(uri=f"{OUTLINE}{{+path}}")
+        for typed, paths in (
+            ("", ["docs/", "shop/"]),
+            ("sh", ["shop/"]),
+            ("shop/b", ["shop/basket.py"]),
+            ("docs/a", ["docs/a b.md"]),
+            ("none/x", []),
+            ("../", []),
+        ):
+            found = await client.complete(template, {"name": "path", "value": typed})
+            assert found.completion.values == paths and not found.completion.has_more
+
+    in_process(folder, story)
+
+
+class SlowBackend:
+    """Answers after some seconds, or when it is cancelled."""
+
+    is_ready = False
+
+    def __init__(self, seconds):
+        self._seconds = seconds
+        self.was_cancelled = threading.Event()
+
+    def call(self, name, arguments, agent, cancel):
+        if cancel.wait(self._seconds):
+            self.was_cancelled.set()
+        return ToolResult(f"{name} done")
+
+
+def test_a_long_call_reports_that_it_runs_and_resources_do_not_wait_for_the_index(monkeypatch):
+    monkeypatch.setattr("weft.server.mcp.server.PROGRESS_EVERY_S", 0.01)
+    monkeypatch.setattr("weft.server.mcp.server.RESOURCES_WITHIN_S", 0.1)
+    reports = []
+
+    async def report(progress, total, message):
+        reports.append((progress, message))
+
+    async def story():
+        async with Client(mcp_server(SlowBackend(0.5))) as client:
+            assert [each.name for each in (await client.list_resources()).resources] == ["."]
+            found = await client.call_tool("ask", {"question": "x"}, progress_callback=report)
+            assert text_of(found) == "ask done"
+
+    anyio.run(story)
+    assert reports == sorted(reports) and all(text.startswith("Indexing the workspace, ") for _, text in reports)
+    assert len(reports) > 1
+
+
+def test_a_client_that_gives_up_cancels_its_call():
+    backend = SlowBackend(60)
+
+    async def story():
+        async with Client(mcp_server(backend)) as client:
+            with anyio.move_on_after(0.2):
+                await client.call_tool("ask", {"question": "x"})
+            with anyio.fail_after(20):
+                await anyio.to_thread.run_sync(backend.was_cancelled.wait, 20)
+
+    anyio.run(story)
+    assert backend.was_cancelled.is_set()
 
 
 def test_the_name_of_the_client_is_stored_with_its_notes(folder):
@@ -184,6 +255,58 @@ def test_the_real_server_over_http_answers_only_with_the_token_and_to_its_own_ho
 
     with http_server(folder, environment) as (url, token):
         anyio.run(story, url, token)
+
+
+def test_stdio_is_the_protocol_alone_and_ends_with_its_input(folder, environment):
+    """Lines that are no messages of the protocol are refused or passed over, and the server goes on."""
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    messages = [
+        {"id": 1, "method": "initialize", "params": hello},
+        {"method": "notifications/initialized"},
+        "{no json",
+        "[]",
+        {"id": 2, "method": "tools/call", "params": {"name": "definition", "arguments": {"symbol": "total"}}},
+        {"id": 3, "method": "nothing/here"},
+        {"id": 4, "method": "tools/call", "params": {"arguments": "x"}},
+    ]
+    lines = [each if isinstance(each, str) else json.dumps({"jsonrpc": "2.0", **each}) for each in messages]
+    command = [sys.executable, "-m", "weft", "mcp", str(folder)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=environment, cwd=folder.parent, **pipes) as process:
+        process.stdin.write("".join(f"{line}\n" for line in lines))
+        process.stdin.flush()
+        answered = {}
+        while len(answered) < 4:
+            message = json.loads(process.stdout.readline())
+            if message.get("id") is not None:
+                answered[message["id"]] = message
+        process.stdin.close()
+        assert process.wait(60) == 0
+        assert all(json.loads(line)["jsonrpc"] == "2.0" for line in process.stdout.read().splitlines())
+    assert answered[1]["result"]["protocolVersion"] == "2025-06-18"
+    assert "shop/price.py:1-2 total" in answered[2]["result"]["content"][0]["text"]
+    assert "error" in answered[3] and "error" in answered[4]
+
+
+@pytest.mark.parametrize(
+    ("given", "status"), [("", 401), ("Bearer ", 401), ("Bearer secre", 401), ("Bearer secret", 200), ("secret", 200)]
+)
+def test_only_the_token_is_let_through(given, status):
+    """Before anything else of a request is read."""
+    sent = []
+
+    async def app(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def send(message):
+        sent.append(message)
+
+    async def receive():
+        raise AssertionError("the body was read")
+
+    scope = {"type": "http", "method": "POST", "headers": [(b"authorization", given.encode())]}
+    anyio.run(WithToken(app, "secret"), scope, receive, send)
+    assert sent[0]["status"] == status
 
 
 def test_http_is_for_this_machine_alone():

@@ -157,6 +157,12 @@ def test_sections_of_a_document_know_the_headings_above():
     assert titles == ["", "Guide", "Guide > Install", "Use"]
 
 
+def test_front_matter_is_no_heading():
+    text = "---\ntitle: Guide\noutline: deep\n---\n\n# Guide\n\n## Install\n\nRun it.\n"
+    titles = [unit.title for unit in units_of(parse_file("a.md", text), text.encode())]
+    assert titles == ["", "Guide", "Guide > Install"]
+
+
 LINES = st.sampled_from(
     ["", "def f():", "class A:", "    def g(self):", "    x = 1", "        return x", "@d", "# hi", '"""']
 )

@@ -138,6 +138,12 @@ class Conversations:
         self._database.write(lambda to: to.execute("DELETE FROM conversations WHERE id = ?", (id,)))
         self._database.vacuum()
 
+    def delete_turn(self, id: str, number: int) -> None:
+        """Delete one turn of a conversation and overwrite its bytes. Ignores an unknown one."""
+        sql = "DELETE FROM turns WHERE conversation = ? AND number = ?"
+        self._database.write(lambda to: to.execute(sql, (id, number)))
+        self._database.vacuum()
+
     def delete_all(self) -> None:
         self._database.write(lambda to: to.execute("DELETE FROM conversations"))
         self._database.vacuum()

@@ -166,11 +166,18 @@ _HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*$")
 _UNDERLINE = re.compile(r"^([=\-~^\"'`#*+.:_])\1{2,}\s*$")
 
 
-def _end_of_front_matter(lines: Sequence[str]) -> int:
-    """The last line of the metadata between two lines of "---" at the beginning of a document; -1 without any."""
-    if not lines or lines[0].rstrip() != "---":
-        return -1
-    return next((number for number, line in enumerate(lines) if number and line.rstrip() == "---"), -1)
+_FRONT_MATTER = ("---", "+++")
+_KEY = re.compile(r"[\w.-]+\s*[:=]")
+_MAX_FRONT_LINES = 100
+
+
+def _front_matter_end(lines: Sequence[str]) -> int:
+    """The line after the YAML or TOML at the start of a Markdown text; 0 without any."""
+    if len(lines) > 1 and lines[0].rstrip() in _FRONT_MATTER and _KEY.match(lines[1]):
+        for number, line in enumerate(lines[1:_MAX_FRONT_LINES], 1):
+            if line.rstrip() == lines[0].rstrip():
+                return number + 1
+    return 0
 
 
 def _sections(lines: Sequence[str]) -> list[tuple[int, int, str]]:
@@ -178,11 +185,9 @@ def _sections(lines: Sequence[str]) -> list[tuple[int, int, str]]:
     trail: list[tuple[int, str]] = []
     starts: list[tuple[int, str]] = [(0, "")]
     ranks: list[str] = []
-    front_matter = _end_of_front_matter(lines)
     fenced = False
-    for number, line in enumerate(lines):
-        if number <= front_matter:
-            continue
+    for number in range(_front_matter_end(lines), len(lines)):
+        line = lines[number]
         if line.lstrip().startswith(("```", "~~~")):
             fenced = not fenced
         found = None if fenced else _HEADING.match(line)

@@ -34,6 +34,11 @@ class Backend(Protocol):
         """The result of a tool; errors that an agent can act on are results."""
         ...
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether a call need not wait for the first index."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -52,6 +57,10 @@ class WorkspaceBackend:
         if self._problem:
             return ToolResult(self._problem, is_error=True)
         return run_tool(self._workspace, name, arguments, agent, cancel)
+
+    @property
+    def is_ready(self) -> bool:
+        return self.indexed.is_set()
 
     def close(self) -> None:
         """The workspace is its opener's to close."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +34,11 @@ class Folder:
 
     def shown(self, path: str) -> str:
         return f"{self.prefix}{path}"
+
+    @property
+    def files(self) -> Iterable[str]:
+        """The paths of all indexed files, as the index has them."""
+        return self.index.graph.files
 
     def line(self, path: str, line: int) -> str:
         """A line of a file, shortened; `line` is 0-based."""
@@ -79,6 +84,14 @@ class Folders:
                 return folder, key
         raise InvalidArgument(self._why_not(path))
 
+    def has(self, path: str) -> bool:
+        """Whether a path is that of an indexed file. Raises nothing."""
+        try:
+            self.locate(path)
+        except InvalidArgument:
+            return False
+        return True
+
     def below(self, path: str) -> tuple[Folder, str]:
         """The same for a directory, whose path ends with a slash, "" for the whole folder."""
         for folder, key in self._candidates(path):
@@ -117,13 +130,10 @@ class Folders:
             reason = self.workspace.exclusion_reason(folder.root / key)
             if reason:
                 return f"{path} is not indexed: {reason}. Ask about another file, or read it without Weft."
-        name = posixpath.basename(posixpath.normpath(path.replace(os.sep, "/")))
-        alike = [
-            folder.shown(each)
-            for folder in self.all
-            for each in folder.index.graph.files
-            if posixpath.basename(each).lower() == name.lower()
-        ]
+        name = posixpath.basename(posixpath.normpath(path.replace(os.sep, "/"))).lower()
+        shown = [(folder.shown(each), posixpath.basename(each).lower()) for folder in self.all for each in folder.files]
+        alike = [each for each, base in shown if base == name]
+        alike = alike or [each for each, base in shown if posixpath.splitext(base)[0] == name]
         if alike:
             return f"No file {path} is indexed. Did you mean {', '.join(sorted(alike)[:MAX_SUGGESTED])}?"
         return f"No file {path} is indexed. List the files of a folder with `outline`, or find one with `search`."

@@ -5,15 +5,17 @@ Owns what an entry says. Name resolution is the code graph's; `uses.py` finds re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
 
-from ...codegraph.file_graph import MODULE_SCOPE, Definition
+from ...codegraph.file_graph import MODULE_SCOPE, Call, Definition
+from ...codegraph.symbol_table import is_class
 from ...retrieval import Location
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_document, is_test
-from ...retrieval.questions.units import units_of
-from ..chat.symbol_queries import Reference, callees, callers, overridden
+from ...retrieval.questions.units import Unit, units_of
+from ..chat.symbol_queries import Reference, callees, callers, overridden, unresolved_calls
 from .folders import Folder, Folders
 from .targets import Target
 from .uses import Group, uses_of
@@ -21,6 +23,9 @@ from .values import Answer, Entry, counted
 
 MAX_CODE_LINES = 80
 """Lines of a definition with `code`."""
+
+LEAST_NAME = 3
+"""Shorter variables are named after no class."""
 
 BY_NAME = "By name alone (the receiver is unknown)"
 TESTS, DOCUMENTS, TEXT = "Tests", "Documents", "In comments and strings"
@@ -30,24 +35,39 @@ UNREAD = "Lines with the name in files not read in time"
 def definition(target: Target, with_code: bool) -> Answer:
     """Where a symbol is defined, with its first line, or with its code."""
     folder = target.folder
-    entries = [defined(folder, each, with_code) for each in target.definitions]
+    entries = [entry for each in target.definitions for entry in _with_code(folder, each, with_code)]
+    n_definitions = len(target.definitions) + len(target.values)
     for value in target.values:
         text = folder.line(value.path, value.line)
         entries.append(Entry(folder.shown(value.path), (value.line + 1,), 0, value.name, text))
-    return Answer(f"{counted(entries, 'definition')} of {target.name}", tuple(entries))
+    return Answer(f"{counted(n_definitions, 'definition')} of {target.name}", tuple(entries))
 
 
-def defined(folder: Folder, named: NamedDefinition, with_code: bool = False) -> Entry:
-    """The entry of a definition, with its first line or its code."""
+def defined(folder: Folder, named: NamedDefinition) -> Entry:
+    """The entry of a definition, with its first line."""
+    return next(_with_code(folder, named, with_code=False))
+
+
+def _with_code(folder: Folder, named: NamedDefinition, with_code: bool) -> Iterator[Entry]:
+    """The entry of a definition, with its first line or its code; the rest of a long function in following entries."""
     path, found = named
     end = min(found.end_line, found.start_line + MAX_CODE_LINES)
-    code = folder.index.text(Location(path, found.start_line, end)) if with_code else ""
-    if code and end < found.end_line:
-        code += f"\n… {counted(found.end_line - end, 'more line')}"
+    code = folder.index.text(Location(path, found.start_line, end)).rstrip() if with_code else ""
+    members = [each for each in folder.index.graph.files[path].definitions if _is_member(each, found)]
+    if code and end < found.end_line and members:
+        left = counted(found.end_line - end, "more line")
+        code += f"\n… {left}; `outline` lists its {counted(members, 'member')}, and `definition` shows one"
     words = found.kind if code else f"{found.kind}: {folder.line(path, found.header_line)}"
-    return Entry(
-        folder.shown(path), (found.start_line + 1,), found.end_line, found.qualified_name, words, code=code.rstrip()
-    )
+    place = folder.shown(path)
+    yield Entry(place, (found.start_line + 1,), found.end_line, found.qualified_name, words, code=code)
+    for start in range(end, found.end_line if code and not members else end, MAX_CODE_LINES):
+        part = Location(path, start, min(found.end_line, start + MAX_CODE_LINES))
+        yield Entry(place, (start + 1,), part.end_line, text="continued", code=folder.index.text(part).rstrip())
+
+
+def _is_member(each: Definition, of: Definition) -> bool:
+    """Whether a definition belongs to a class or a module, directly or not."""
+    return is_class(of) and each.qualified_name.startswith(f"{of.qualified_name}.")
 
 
 def callers_of(target: Target) -> Answer:
@@ -69,13 +89,36 @@ def callers_of(target: Target) -> Answer:
     entries = [
         *_calls(folder, [call for call in found.values() if not is_test(call.path)]),
         *_calls(folder, through, "Through the method that it overrides"),
-        *_calls(folder, by_name, BY_NAME),
+        *_by_likelihood(folder, by_name, target.name),
         *_calls(folder, [call for call in found.values() if is_test(call.path)], TESTS),
     ]
     n_calls = len(found) + len(through)
     uncertain = f", {len(by_name)} by name" if by_name else ""
     notes = () if entries else (f"Nothing calls it. Try `references` for uses of {target.name} that are no calls.",)
     return Answer(f"{counted(n_calls, 'call')} of {target.title}{uncertain}", tuple(entries), notes)
+
+
+def _by_likelihood(folder: Folder, calls: Iterable[Reference], name: str) -> Iterator[Entry]:
+    """Calls by name: first those whose receiver is named as the class of the method, tests last."""
+    owner, _, method = name.rpartition(".")
+    parts: tuple[list[Reference], ...] = ([], [], [])
+    for call in calls:
+        is_likely = _is_named_after(_receiver(folder.line(call.path, call.line), method), owner)
+        parts[2 if is_test(call.path) else 0 if is_likely else 1].append(call)
+    for part in parts:
+        yield from _calls(folder, part, BY_NAME)
+
+
+def _receiver(line: str, method: str) -> str:
+    """The name before a call of a method: `store` of `self.store.load(key)`; "" without one."""
+    found = re.search(rf"(\w+)(?:\(\))?(?:\?\.|\.|->|::){re.escape(method)}(?![\w$])", line)
+    return "" if found is None else found[1]
+
+
+def _is_named_after(receiver: str, owner: str) -> bool:
+    """Whether a variable has the name of a class, or its beginning or end: `storage` for RedisStorage."""
+    variable, of = (re.sub(r"[\W_]", "", each).lower() for each in (receiver, owner.rpartition(".")[2]))
+    return len(variable) >= LEAST_NAME and (of.startswith(variable) or of.endswith(variable) or variable.endswith(of))
 
 
 def _calls(folder: Folder, calls: Iterable[Reference], section: str = "") -> Iterator[Entry]:
@@ -95,8 +138,48 @@ def callees_of(target: Target) -> Answer:
     for line, (path, called) in found:
         text = f"{called.kind}, called on line {line + 1}: {folder.line(path, called.header_line)}"
         entries.append(Entry(folder.shown(path), (called.header_line + 1,), 0, called.qualified_name, text))
-    notes = () if entries else ("It calls nothing that is defined in the workspace.",)
-    return Answer(f"{target.title} calls {counted(entries, 'definition')} of the workspace", tuple(entries), notes)
+    resolved = {called.definition.name for _, called in found}
+    by_name = [entry for named in target.definitions for entry in _called_by_name(folder, named, resolved)]
+    notes = () if entries or by_name else ("It calls nothing that is defined in the workspace.",)
+    uncertain = f", {len(by_name)} by name" if by_name else ""
+    title = f"{target.title} calls {counted(entries, 'definition')} of the workspace{uncertain}"
+    return Answer(title, (*entries, *by_name), notes)
+
+
+def _called_by_name(folder: Folder, named: NamedDefinition, resolved: Collection[str]) -> Iterator[Entry]:
+    """The calls in a definition whose receiver is unknown, each name once, with the definition that is most likely."""
+    index, path = folder.index, named.path
+    imported = {each.local_name for each in index.graph.files[path].imports}
+    seen = set(resolved)
+    for call in unresolved_calls(index, path):
+        receiver, _, name = call.callee.rpartition(".")
+        is_inside = named.definition.header_line <= call.line < named.definition.end_line
+        if not is_inside or name in seen or not receiver or receiver.partition(".")[0] in imported:
+            continue
+        seen.add(name)
+        meant = [each for each in index.names.definitions(name) if each.definition.name == name]
+        methods = [
+            each
+            for each in meant
+            if each.definition.kind != "function" and folder.may_share(path, each.path) and not _is_hidden(each, path)
+        ]
+        if methods:
+            yield _likely_callee(folder, call, methods)
+
+
+def _is_hidden(called: NamedDefinition, path: str) -> bool:
+    """Whether a definition belongs to the tests, and the calling file does not."""
+    return is_test(called.path) and not is_test(path)
+
+
+def _likely_callee(folder: Folder, call: Call, meant: list[NamedDefinition]) -> Entry:
+    receiver = call.callee.rpartition(".")[0].rpartition(".")[2]
+    owners = [each.definition.qualified_name.rpartition(".")[0] for each in meant]
+    named_so = (each for each, owner in zip(meant, owners, strict=True) if _is_named_after(receiver, owner))
+    path, likely = next(named_so, meant[0])
+    others = f", or one of {counted(len(meant) - 1, 'other')}" if len(meant) > 1 else ""
+    text = f"{likely.kind}, called on line {call.line + 1} as {call.callee}{others}"
+    return Entry(folder.shown(path), (likely.header_line + 1,), 0, likely.qualified_name, text, BY_NAME)
 
 
 def references_to(target: Target) -> Answer:
@@ -153,7 +236,11 @@ def outline_of(folders: Folders, path: str) -> Answer:
     file = folder.index.graph.files[key]
     if is_document(key):
         units = units_of(file, folder.index.texts[key])
-        entries = [Entry("", (unit.start_line + 1,), unit.end_line, "", unit.title) for unit in units if unit.title]
+        entries = [
+            Entry("", (section[0].start_line + 1,), section[-1].end_line, "", _heading(title))
+            for title, section in _sections(units)
+            if title
+        ]
     else:
         entries = [
             Entry("", (each.start_line + 1,), each.end_line, "", _outlined(folder, key, each, file.definitions))
@@ -161,6 +248,18 @@ def outline_of(folders: Folders, path: str) -> Answer:
         ]
     notes = () if entries else ("It has no definitions or sections.",)
     return Answer(f"{folder.shown(key)}, {counted(file.n_lines, 'line')}", tuple(entries), notes)
+
+
+def _heading(title: str) -> str:
+    """The last heading of a section, indented by the headings above it."""
+    *above, last = title.split(" > ")
+    return "  " * len(above) + last
+
+
+def _sections(units: Iterable[Unit]) -> Iterator[tuple[str, list[Unit]]]:
+    """The units of each section of a document; a long section has several."""
+    for title, group in groupby(units, key=lambda unit: unit.title):
+        yield title, list(group)
 
 
 def _outlined(folder: Folder, path: str, each: Definition, all: tuple[Definition, ...]) -> str:

@@ -17,6 +17,8 @@ from pathlib import Path
 
 from ...llm.disk import read_text
 
+PROJECT = "/path/of/the/project"
+
 JSON_ENTRY = re.compile(r'"weft"\s*:\s*\{')
 TOML_ENTRY = re.compile(r"^\s*\[\s*mcp_servers\s*\.\s*[\"']?weft[\"']?\s*\]", re.MULTILINE)
 
@@ -25,7 +27,8 @@ TOML_ENTRY = re.compile(r"^\s*\[\s*mcp_servers\s*\.\s*[\"']?weft[\"']?\s*\]", re
 class Agent:
     """An agent: what shows that it is on this machine, and where it looks for servers.
 
-    `user_files` begin with the one that `lines` are for; `folder_files` are relative to a project.
+    `user_files` begin with the one that `lines` are for; `folder_files` are relative to a project. `folders` are there
+    where the agent is, before it has one of these files.
     """
 
     name: str
@@ -35,11 +38,12 @@ class Agent:
     lines: str
     is_command: bool = False  # `lines` are a command to run, not text for the first file
     entry: re.Pattern[str] = JSON_ENTRY
+    folders: tuple[Path, ...] = ()
 
     @property
     def is_here(self) -> bool:
-        """Whether its command is on the path, or it has a file of its own."""
-        return any(map(shutil.which, self.commands)) or any(path.exists() for path in self.user_files)
+        """Whether its command is on the path, or it has a file or a folder of its own."""
+        return any(map(shutil.which, self.commands)) or any(path.exists() for path in (*self.user_files, *self.folders))
 
     def known_in(self, folders: Sequence[Path]) -> Path | None:
         """The file that has Weft as a server; None without one."""
@@ -52,22 +56,34 @@ class Agent:
         return f"run: {self.lines}" if self.is_command else f"add to {self.user_files[0]}: {self.lines}"
 
 
-def agents() -> Iterator[Agent]:
-    """The agents that Weft knows, with their files on this machine."""
-    home = Path.home()
+def agents(project: str = PROJECT) -> Iterator[Agent]:
+    """The agents that Weft knows, with their files on this machine.
+
+    `project` is the path in the lines of agents that neither start servers in the project nor put its path in.
+    """
+    home, code = Path.home(), _application_folder("Code") / "User"
     command, *arguments = server_command()
-    server = {"command": command, "args": arguments}
     words = " ".join(f'"{word}"' if " " in word else word for word in (command, *arguments))
+    server = {"command": command, "args": arguments}
+    in_workspace = {**server, "args": [*arguments, "${workspaceFolder}"]}
+    in_project = json.dumps({"mcpServers": {"weft": {**server, "args": [*arguments, project]}}})
     yield Agent(
         "Claude Code", ("claude",), (home / ".claude.json",), (".mcp.json",), f"claude mcp add weft -- {words}", True
     )
-    in_vscode = json.dumps({"name": "weft", "command": command, "args": [*arguments, "${workspaceFolder}"]})
     yield Agent(
         "Copilot in VS Code",
         ("code",),
-        (_application_folder("Code") / "User" / "mcp.json",),
+        (code / "mcp.json",),
         (".vscode/mcp.json",),
-        f"code --add-mcp '{in_vscode}'",
+        f"code --add-mcp '{json.dumps({'name': 'weft', **in_workspace})}'",
+        True,
+    )
+    yield Agent(
+        "Copilot CLI",
+        ("copilot",),
+        (home / ".copilot" / "mcp-config.json",),
+        (".mcp.json", ".github/mcp.json"),
+        f"copilot mcp add weft -- {words}",
         True,
     )
     yield Agent(
@@ -75,7 +91,7 @@ def agents() -> Iterator[Agent]:
         ("cursor", "cursor-agent"),
         (home / ".cursor" / "mcp.json",),
         (".cursor/mcp.json",),
-        json.dumps({"mcpServers": {"weft": {**server, "args": [*arguments, "${workspaceFolder}"]}}}),
+        json.dumps({"mcpServers": {"weft": in_workspace}}),
     )
     yield Agent(
         "Zed",
@@ -86,7 +102,45 @@ def agents() -> Iterator[Agent]:
     )
     codex = Path(os.environ.get("CODEX_HOME") or home / ".codex")
     yield Agent(
-        "Codex", ("codex",), (codex / "config.toml",), (), f"codex mcp add weft -- {words}", True, entry=TOML_ENTRY
+        "Codex",
+        ("codex",),
+        (codex / "config.toml",),
+        (".codex/config.toml",),
+        f"codex mcp add weft -- {words}",
+        True,
+        TOML_ENTRY,
+    )
+    yield Agent(
+        "Gemini CLI",
+        ("gemini",),
+        (home / ".gemini" / "settings.json",),
+        (".gemini/settings.json",),
+        json.dumps({"mcpServers": {"weft": server}}),
+    )
+    opencode = _config_folder() / "opencode"
+    yield Agent(
+        "OpenCode",
+        ("opencode",),
+        (opencode / "opencode.json", opencode / "opencode.jsonc"),
+        ("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"),
+        json.dumps({"mcp": {"servers": {"weft": {"type": "local", "command": [command, *arguments]}}}}),
+    )
+    windsurf = home / ".codeium" / "windsurf"
+    yield Agent("Windsurf", ("windsurf",), (windsurf / "mcp_config.json",), (), in_project, folders=(windsurf,))
+    for name, extension, file, folder_files in (
+        ("Cline", "saoudrizwan.claude-dev", "cline_mcp_settings.json", ()),
+        ("Roo Code", "rooveterinaryinc.roo-cline", "mcp_settings.json", (".roo/mcp.json",)),
+    ):
+        stored = code / "globalStorage" / extension
+        yield Agent(name, (), (stored / "settings" / file,), folder_files, in_project, folders=(stored,))
+    junie = home / ".junie"
+    yield Agent(
+        "Junie in JetBrains",
+        ("junie",),
+        (junie / "mcp" / "mcp.json",),
+        (".junie/mcp/mcp.json",),
+        in_project,
+        folders=(junie,),
     )
 
 

@@ -72,6 +72,10 @@ class SharedBackend:
             raise SharedServerGone(SERVER_GONE)
         return found
 
+    @property
+    def is_ready(self) -> bool:
+        return self._opened.done()
+
     def close(self) -> None:
         """End the session; the server ends with its last one."""
         with suppress(SharedServerGone, OSError):

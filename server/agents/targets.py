@@ -6,14 +6,17 @@ Owns the reading of `symbol`, `path` and `line`. Knows no answer. Lines of param
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 from ...codegraph.resolver import parse_dotted
-from ...codegraph.symbol_table import MODULE
+from ...codegraph.symbol_table import MODULE, is_class
 from ...codegraph.typed_resolver import TypedResolver
 from ...errors import InvalidArgument
-from ...retrieval.definition_index import NamedDefinition, ValueBinding
+from ...retrieval.definition_index import NamedDefinition, ValueBinding, normalised_name
 from ...retrieval.questions import is_document
+from ..chat.symbol_queries import SAME_NAME
 from ..search import search_folders
 from ..search.workspace_search import queried_name
 from .folders import Folder, Folders
@@ -23,6 +26,11 @@ MAX_MEANINGS = 8
 """Definitions of one name that are answered together; of more, `path` must choose."""
 
 N_CLOSE = 3
+LEAST_ALIKE = 0.6
+"""Names that are less alike (difflib's ratio) are not suggested for an unknown one."""
+
+OWN_RECEIVERS = frozenset({"self", "cls", "this", "super"})
+_PATH_AND_NAME = re.compile(r"([^\s:]+\.\w+)::?([^\s:].*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,24 +60,28 @@ class Target:
         return f"{self.name} ({self.folder.shown(self.path)}:{self.line + 1}{more})"
 
 
-def find_target(folders: Folders, symbol: str = "", path: str = "", line: int = 0) -> Target:
+def find_target(folders: Folders, symbol: str = "", path: str = "", line: int = 0, most: int = MAX_MEANINGS) -> Target:
     """The symbol that is meant: `symbol` as it is used at `path` and `line`, else the definition around the line.
 
-    Raises InvalidArgument where nothing is meant, or where too many definitions are.
+    `symbol` may begin with a path: `shop.py::Shop.pay`. Raises InvalidArgument where nothing is meant, where more than
+    `most` definitions are, and for a local name.
     """
+    found = _PATH_AND_NAME.fullmatch(symbol.strip()) if not path else None
+    if found is not None and folders.has(found[1]):
+        path, symbol = found[1], found[2]
     name = queried_name(symbol)
     if symbol.strip() and not name and not (path and line):  # a test of Kotlin may be named by a sentence
         raise InvalidArgument(f"{symbol[:80]} is no name. Give a name such as Shop.pay, or use `search` for words.")
     if not path:
         if not name:
             raise InvalidArgument("No symbol is named. Give `symbol`, or `path` and `line`.")
-        return _by_name(folders, name)
+        return _by_name(folders, name, most=most)
     folder, key = folders.locate(path)
     if not name:
         return _around(folder, key, line)
     if line:
         check_line(folder, key, line)
-    return _in_file(folder, key, name, line) or _by_name(folders, name, path)
+    return _in_file(folder, key, name, line, most) or _by_name(folders, name, path, most)
 
 
 def check_line(folder: Folder, path: str, line: int) -> None:
@@ -92,13 +104,15 @@ def _around(folder: Folder, path: str, line: int) -> Target:
         at = tuple(each for each in values if each.line == line - 1)
         if at:
             return Target(folder, at[0].name, values=at)
+    sections = " It is a document: `outline` lists its sections." if is_document(path) else ""
     raise InvalidArgument(
         f"No definition encloses {folder.shown(path)}:{line}. Give a `symbol`, or a line inside of a definition."
+        f"{sections}"
     )
 
 
-def _in_file(folder: Folder, path: str, name: str, line: int) -> Target | None:
-    """The symbol that a name means in a file: defined there, called on the line, or what scopes and imports say."""
+def _in_file(folder: Folder, path: str, name: str, line: int, most: int) -> Target | None:
+    """The symbol that a name means in a file: what the line says, defined there, or what scopes and imports say."""
     index, last = folder.index, name.rpartition(".")[2]
     defined = [
         each
@@ -107,16 +121,78 @@ def _in_file(folder: Folder, path: str, name: str, line: int) -> Target | None:
     ]
     if defined:
         at = line - 1
+        on_header = [each for each in defined if line and each.start_line <= at <= each.header_line]
+        if line and not on_header and (used := _on_line(folder, path, name, line)) is not None:
+            return used
         holding = [each for each in defined if line and each.start_line <= at < each.end_line]
-        chosen = holding[-1:] or (
-            [min(defined, key=lambda each: abs(each.header_line - at))] if line else defined[:MAX_MEANINGS]
-        )
+        chosen = on_header[-1:] or holding[-1:] or defined
+        if line and not holding:
+            chosen = [min(defined, key=lambda each: abs(each.header_line - at))]
         named = tuple(NamedDefinition(path, each) for each in chosen)
+        _check_number(folder, name, named, most)
         return Target(folder, chosen[0].qualified_name if len(chosen) == 1 else name, named)
+    if line and (used := _on_line(folder, path, name, line)) is not None:
+        return used
     values = tuple(each for each in index.names.value_bindings(name) if each.path == path)
+    values = tuple(each for each in values if each.name.rpartition(".")[2] == last)
     if values:
         return Target(folder, values[0].name, values=values[:1])
     return _used(folder, path, name, line)
+
+
+def _on_line(folder: Folder, path: str, name: str, line: int) -> Target | None:
+    """What a name means where a line uses it; None where the line does not say. Raises InvalidArgument for a local."""
+    text = folder.line(path, line - 1)
+    if not re.search(rf"(?<![\w$]){re.escape(name.rpartition('.')[2])}(?![\w$])", text):
+        return None
+    used = _used(folder, path, name, line)
+    if used is not None or "." in name:
+        return used
+    is_member = re.search(rf"(\w*)(?:\(\))?(?:\?\.|\.|->|::){re.escape(name)}(?![\w$])", text)
+    if is_member is None:
+        _check_local(folder, path, name, line)
+        return None
+    if is_member[1] in OWN_RECEIVERS:
+        return None
+    named = [each for each in folder.index.names.definitions(name) if folder.may_share(path, each.path)]
+    if len(named) > 1:
+        raise InvalidArgument(
+            f"The receiver of {name} on {folder.shown(path)}:{line} is of an unknown type. {name} has "
+            f"{counted(named, 'definition')}: {_named_places(folder, named)}. Give the one that is meant as `symbol`."
+        )
+    return None
+
+
+def _check_local(folder: Folder, path: str, name: str, line: int) -> None:
+    """Raises InvalidArgument for a parameter or a local variable of the functions around a line."""
+    file = folder.index.graph.files[path]
+    for scope, each in enumerate(file.definitions):
+        if not each.start_line <= line - 1 < each.end_line or is_class(each):
+            continue
+        bound = next((item for item in file.bindings if item.scope == scope and item.name == name), None)
+        if bound is not None:
+            raise InvalidArgument(
+                f"{name} on {folder.shown(path)}:{line} is local to {each.qualified_name}, bound on line "
+                f"{bound.line + 1}: {folder.line(path, bound.line)} Leave `line` out for another {name}."
+            )
+
+
+def _named_places(folder: Folder, named: Iterable[NamedDefinition]) -> str:
+    """The first definitions with their places: "Shop.pay (shop.py:3), …"."""
+    shown = [
+        f"{each.definition.qualified_name} ({folder.shown(each.path)}:{each.definition.header_line + 1})"
+        for each in named
+    ]
+    return ", ".join(shown[:MAX_MEANINGS]) + (", and others" if len(shown) > MAX_MEANINGS else "")
+
+
+def _check_number(folder: Folder, name: str, named: tuple[NamedDefinition, ...], most: int) -> None:
+    """Raises InvalidArgument for more than `most` definitions of a name."""
+    if len(named) > most:
+        raise InvalidArgument(
+            f"{name} has {len(named)} definitions: {_named_places(folder, named)}. Give the longer name of the one "
+            "that is meant, or its `path` and `line`. `definition` lists them all."
+        )
 
 
 def _used(folder: Folder, path: str, name: str, line: int) -> Target | None:
@@ -127,10 +203,12 @@ def _used(folder: Folder, path: str, name: str, line: int) -> Target | None:
         for edge in graph.call_edges(path):
             call = calls[edge.call]
             target = graph.definition(edge.path, edge.qualified_name)
-            if call.line == line - 1 and call.callee.rpartition(".")[2] == last and target is not None:
+            is_it = call.line == line - 1 and call.callee.rpartition(".")[2] == last and edge.how != SAME_NAME
+            if is_it and target is not None:
                 return Target(folder, edge.qualified_name, (NamedDefinition(edge.path, target),))
     within = folder.enclosing(path, line - 1) if line else MODULE
-    spellings = dict.fromkeys((_receiver_on_line(folder, path, last, line), name))
+    member = _receiver_on_line(folder, path, last, line)
+    spellings = dict.fromkeys((member, name if "." in name or not member else ""))
     resolver = TypedResolver(graph)
     for spelling in filter(None, spellings):
         value = resolver.read(path, within or MODULE, parse_dotted(spelling), line - 1 if line else None)
@@ -151,24 +229,46 @@ def _receiver_on_line(folder: Folder, path: str, last: str, line: int) -> str:
     return found[0] if found else ""
 
 
-def _by_name(folders: Folders, name: str, path: str = "") -> Target:
+def meanings(folder: Folder, name: str) -> tuple[tuple[NamedDefinition, ...], tuple[ValueBinding, ...]]:
+    """The definitions of a name in a folder, or the values that are bound to it.
+
+    A value of exactly that name has priority over a definition that is only imported or inherited under it.
+    """
+    names, last = folder.index.names, name.rpartition(".")[2]
+    definitions = tuple(names.definitions(name))
+    if any(each.definition.name == last for each in definitions):
+        return definitions, ()
+    values = tuple(names.value_bindings(name))
+    if not definitions:
+        return (), values
+    exact = tuple(each for each in values if each.name.rpartition(".")[2] == last)
+    return ((), exact) if exact else (definitions, ())
+
+
+def _by_name(folders: Folders, name: str, path: str = "", most: int = MAX_MEANINGS) -> Target:
     """The symbol of a name anywhere. Raises InvalidArgument where it has no or too many meanings."""
     for folder in folders:
-        definitions = folder.index.names.definitions(name)
-        values = () if definitions else tuple(folder.index.names.value_bindings(name))
-        found: list[tuple[str, int]] = [(each.path, each.definition.header_line) for each in definitions]
-        found += [(each.path, each.line) for each in values]
-        if len(found) > MAX_MEANINGS:
-            places = ", ".join(f"{folder.shown(at)}:{number + 1}" for at, number in found[:MAX_MEANINGS])
+        definitions, values = meanings(folder, name)
+        _check_number(folder, name, definitions, most)
+        if len(values) > most:
+            places = ", ".join(f"{folder.shown(each.path)}:{each.line + 1}" for each in values[:MAX_MEANINGS])
             raise InvalidArgument(
-                f"{name} has {len(found)} definitions: {places}, and others. Give `path` and `line` of the one that is "
-                "meant, or a longer name such as Owner.name."
+                f"{name} is bound at {len(values)} places: {places}, and others. Give the `path` and `line` of one."
             )
-        if found:
-            only = definitions[0].definition.qualified_name if len(definitions) == 1 else name
-            return Target(folder, only, tuple(definitions), values)
+        if definitions or values:
+            only = definitions[0].definition if len(definitions) == 1 else None
+            is_own = only is not None and normalised_name(only.name) == normalised_name(name.rpartition(".")[2])
+            return Target(folder, only.qualified_name if only and is_own else name, definitions, values)
     used = f" {path} may use it from outside of the workspace." if path else ""
     hits = search_folders([("", folder.index) for folder in folders], name, N_CLOSE).hits
     near = list(dict.fromkeys(hit.symbol for hit in hits if hit.symbol and not is_document(hit.path)))
+    near = [each for each in near if _are_alike(each, name)]
     guess = f" Did you mean {' or '.join(near)}?" if near else ""
     raise InvalidArgument(f"Nothing is defined as {name}.{used}{guess} Try `search` with the name or with words.")
+
+
+def _are_alike(one: str, other: str) -> bool:
+    """Whether the last parts of two names are nearly the same."""
+    return (
+        SequenceMatcher(None, one.rpartition(".")[2].lower(), other.rpartition(".")[2].lower()).ratio() >= LEAST_ALIKE
+    )

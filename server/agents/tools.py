@@ -6,6 +6,8 @@ goes through: redaction, visible characters, a page. Knows no protocol.
 
 from __future__ import annotations
 
+import os
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +16,7 @@ from typing import Any, Literal, Protocol
 
 from ...errors import InvalidArgument, WeftError
 from ...llm import Cancel, TimeLimit
+from ..chat.commands import read_command
 from ..chat.conversation import NOT_FULLY_INDEXED
 from ..output.safe_text import for_editor
 from ..search import SearchHit
@@ -22,7 +25,7 @@ from ..secrets import redact
 from ..workspace.workspace import Workspace
 from . import impact, navigation, notes, related
 from .folders import folders_of
-from .targets import Target, find_target
+from .targets import MAX_MEANINGS, Target, find_target, meanings
 from .values import Answer, Entry, as_text, counted, page, shortened
 
 INDEX_WITHIN_S = 20.0
@@ -69,9 +72,10 @@ class Call:
     agent: str
     cancel: Cancel
 
-    def target(self) -> Target:
+    def target(self, most: int = MAX_MEANINGS) -> Target:
+        """What the arguments name; at most `most` definitions."""
         given = self.arguments
-        return find_target(folders_of(self.workspace), given["symbol"], given["path"], given["line"])
+        return find_target(folders_of(self.workspace), given["symbol"], given["path"], given["line"], most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,8 @@ class Tool:
     parameters: tuple[Parameter, ...]
     limit: int = 30
     writes: bool = False  # stores something outside of the workspace
+    deletes: bool = False
+    of_notes: bool = False  # needs no file of the workspace
 
     def input_schema(self) -> dict[str, Any]:
         """The JSON Schema of the arguments."""
@@ -125,21 +131,32 @@ def call_tool(
         raise InvalidArgument(f"There is no tool {name[:80]!r}. Use one of {', '.join(TOOLS)}.")
     started = time.perf_counter()
     try:
-        given = read_arguments(tool, arguments or {})
+        given = read_arguments(tool, with_place_taken_apart(tool, arguments or {}))
         cancel = cancel or Cancel()
         context = workspace.chat.context
-        with TimeLimit(cancel, INDEX_WITHIN_S) as limit:
-            context.wait_for_index(limit)
+        if not tool.of_notes:
+            with TimeLimit(cancel, INDEX_WITHIN_S) as limit:
+                context.wait_for_index(limit)
+            _check_folders(workspace)
         answer = tool.run(Call(workspace, given, agent, cancel))
         if tool.limit:
             answer = page(answer, given["cursor"], given["limit"])
-        if context.is_indexing:
+        if context.is_indexing and not tool.of_notes:
             answer = replace(answer, notes=(*answer.notes, NOT_FULLY_INDEXED))
-    except WeftError:
+    except WeftError as error:
         workspace.stats.agent_call(name, None)
+        if isinstance(error, InvalidArgument) and workspace.chat.context.is_indexing:
+            raise InvalidArgument(f"{error} Indexing is not finished; try again in some seconds.") from error
         raise
     workspace.stats.agent_call(name, 1e3 * (time.perf_counter() - started))
     return answer
+
+
+def _check_folders(workspace: Workspace) -> None:
+    """Raises InvalidArgument where no folder of the workspace exists any more."""
+    roots = list(workspace.indexes())
+    if roots and not any(map(os.path.isdir, roots)):
+        raise InvalidArgument(f"{roots[0]} does not exist any more. Start the server again in the folder's new place.")
 
 
 def answer_text(workspace: Workspace, answer: Answer) -> str:
@@ -159,6 +176,20 @@ class HasParameters(Protocol):
 
     @property
     def all_parameters(self) -> tuple[Parameter, ...]: ...
+
+
+_PLACE = re.compile(r"(.+?):(\d+)(?:[-,]\d+)*")
+
+
+def with_place_taken_apart(tool: HasParameters, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments with a place as answers write it, `shop.py:3-9` in `path`, as a path and a line."""
+    path = given.get("path")
+    place = _PLACE.fullmatch(path.strip()) if isinstance(path, str) else None
+    if place is None:
+        return given
+    has_line = any(each.name == "line" for each in tool.all_parameters)
+    line = {"line": int(place[2])} if has_line and not given.get("line") else {}
+    return {**given, "path": place[1], **line}
 
 
 def read_arguments(tool: HasParameters, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,6 +216,8 @@ _TYPES = {"string": str, "integer": int, "boolean": bool}
 
 def _checked(parameter: Parameter, value: object) -> object:
     name = parameter.name
+    if parameter.type == "integer" and _is_whole(value):
+        value = int(value)  # type: ignore[call-overload]
     if not isinstance(value, _TYPES[parameter.type]) or (parameter.type == "integer" and isinstance(value, bool)):
         raise InvalidArgument(f"`{name}` is {value!r:.80}. Give a value of type {parameter.type}.")
     if parameter.choices and value not in parameter.choices:
@@ -197,14 +230,17 @@ def _checked(parameter: Parameter, value: object) -> object:
     return value
 
 
+def _is_whole(value: object) -> bool:
+    """Whether a value is an integer as some models write them: `10.0`, as JSON Schema allows, or `"10"`."""
+    return (isinstance(value, float) and value.is_integer()) or (isinstance(value, str) and value.isdecimal())
+
+
 def _search(call: Call) -> Answer:
     given = call.arguments
     name = queried_name(given["query"])
     if name and not (given["language"] or given["paths"] or given["kind"]):
         # An agent that gives a name wants its definition: what else has the word costs time and tokens.
-        named = [
-            (folder, each) for folder in folders_of(call.workspace) for each in folder.index.names.definitions(name)
-        ]
+        named = [(folder, each) for folder in folders_of(call.workspace) for each in meanings(folder, name)[0]]
         if named:
             entries = tuple(navigation.defined(folder, each) for folder, each in named)
             return Answer(f"{counted(entries, 'definition')} of {name}; `references` has its uses", entries)
@@ -239,8 +275,14 @@ def _listed(text: str) -> Sequence[str]:
 
 
 def _ask(call: Call) -> Answer:
+    question = call.arguments["question"]
+    if not question.strip():
+        raise InvalidArgument("The question is empty. Ask in words, such as `what does Cache.evict raise?`.")
+    if command := read_command(question).name:
+        # Commands are a person's: /forget deletes conversations.
+        raise InvalidArgument(f"/{command[:40]} is a command of the chat with a person. Ask a question in words.")
     with TimeLimit(call.cancel, ASK_WITHIN_S) as limit:
-        reply = call.workspace.ask(call.arguments["question"], remember=False, cancel=limit)
+        reply = call.workspace.ask(question, remember=False, cancel=limit)
     checked = counted(reply.citations, "checked citation") if reply.citations else "No citation"
     dropped = (f"{counted(reply.n_dropped, 'citation')} did not hold and is left out.",) if reply.n_dropped else ()
     writer = f"written by {reply.model}" if reply.model else "lines of the repository, no model wrote it"
@@ -256,6 +298,8 @@ def _related(call: Call) -> Answer:
 
 
 MAX_RELATED = 50
+MAX_DEFINITIONS = 2_000
+"""Definitions of one name that `definition` lists on its pages."""
 
 _SYMBOL = Parameter("symbol", "string", "Name such as `pay`, `Shop.pay` or `shop.pay`.", "")
 _PATH = Parameter("path", "string", "File that defines or uses the symbol, relative to the workspace.", "")
@@ -285,7 +329,7 @@ TOOLS: Mapping[str, Tool] = {
             "Go to the definition",
             "Where a symbol is defined. With `path` and `line` the symbol is read as used there: imports, types and "
             "scopes are resolved. With `code` you get its source, instead of reading the file.",
-            lambda call: navigation.definition(call.target(), call.arguments["code"]),
+            lambda call: navigation.definition(call.target(MAX_DEFINITIONS), call.arguments["code"]),
             (*_WHAT, _CODE),
         ),
         Tool(
@@ -362,29 +406,42 @@ TOOLS: Mapping[str, Tool] = {
             "remember",
             "Remember a note",
             "Store a note on this workspace for later sessions: a decision, a finding, what was tried. It is stored "
-            "outside of the workspace; the person can read and delete it.",
+            "outside of the workspace; `recall` finds it, `forget` deletes it.",
             lambda call: notes.remember(call.workspace, call.arguments["text"], call.arguments["topic"], call.agent),
             (
                 Parameter("text", "string", f"The note, at most {notes.MAX_NOTE:,} characters."),
                 Parameter("topic", "string", "What it is about, in a few words.", ""),
             ),
             0,
-            True,
+            writes=True,
+            of_notes=True,
+        ),
+        Tool(
+            "forget",
+            "Forget a note",
+            "Delete a remembered note that is wrong or no longer true, by the number that `recall` shows.",
+            lambda call: notes.forget(call.workspace, call.arguments["note"]),
+            (Parameter("note", "integer", "Number of the note.", None, 1, 10**7),),
+            0,
+            writes=True,
+            deletes=True,
+            of_notes=True,
         ),
         Tool(
             "recall",
             "Recall notes",
-            "The remembered notes that matter for a question. Call it at the start of a task.",
+            "The remembered notes that matter for a question, each with its number; without a question all notes, the "
+            "latest first. Call it at the start of a task.",
             lambda call: notes.recall(
                 call.workspace,
                 call.arguments["question"],
                 call.arguments["strategy"],
-                MAX_LIMIT,
+                call.arguments["limit"] if call.arguments["strategy"] == notes.EXTRACTING else MAX_LIMIT,
                 call.cancel,
                 with_model=call.arguments["model"],
             ),
             (
-                Parameter("question", "string", "What you want to know."),
+                Parameter("question", "string", "What you want to know.", ""),
                 Parameter(
                     "strategy",
                     "string",
@@ -396,6 +453,7 @@ TOOLS: Mapping[str, Tool] = {
                 Parameter("model", "boolean", "Let the configured chat model read and write clues; slower.", False),
             ),
             8,
+            of_notes=True,
         ),
     )
 }

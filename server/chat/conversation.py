@@ -137,6 +137,9 @@ class Chat:
         options = self.context.config.chat
         if not options.enabled:
             return _own_reply("Questions are disabled (`chat.enabled`).", callbacks, found=False)
+        if command.name == "forget" and not asked.remember:
+            # Neither the tools for agents nor `weft explore` may delete what a person has stored.
+            return _own_reply("/forget deletes stored conversations; nothing is stored here.", callbacks, found=False)
         if command.name == "forget":
             return self._forget(command.argument, asked.conversation_id, callbacks)
         if strategy:

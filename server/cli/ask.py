@@ -217,12 +217,26 @@ def _delete(conversations: Conversations, terminal: Terminal, options: argparse.
         n = len(conversations.list(MAX_LISTED))
         conversations.delete_all()
     else:
-        id = _required(options, "the id of a conversation, or --all")
+        id, colon, turn = _required(options, "the id of a conversation, or --all").partition(":")
         if conversations.get(id) is None:
             raise _no_conversation(id)
+        if colon:
+            return _delete_turn(conversations, terminal, options, id, turn)
         n = 1
         conversations.delete(id)
     _report(terminal, options, "deleted", n, f"Deleted {_n(n, 'conversation')}.")
+    return 0
+
+
+def _delete_turn(
+    conversations: Conversations, terminal: Terminal, options: argparse.Namespace, id: str, turn: str
+) -> int:
+    """Delete one turn; `turn` is its number from 1, as of an agent's note."""
+    number = int(turn) - 1 if turn.isdecimal() else -1
+    if all(each.number != number for each in conversations.turns(id)):
+        raise UserError(f"Conversation {id} has no turn {turn!r}. See `weft history show {id}`.")
+    conversations.delete_turn(id, number)
+    _report(terminal, options, "deleted", 1, f"Deleted turn {turn} of {id}.")
     return 0
 
 

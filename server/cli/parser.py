@@ -196,7 +196,8 @@ def _history(commands: Commands) -> None:
     history.add_argument(
         "action", nargs="?", default="list", choices=("list", "show", "search", "export", "import", "delete")
     )
-    history.add_argument("what", nargs="?", metavar="ID|TEXT|FILE", help="conversation, search text, or file")
+    what = "conversation, of which ID:TURN deletes one turn, search text, or file"
+    history.add_argument("what", nargs="?", metavar="ID|TEXT|FILE", help=what)
     history.add_argument("--limit", type=int, default=20, metavar="N", help="maximum number of results; default 20")
     history.add_argument("--all", action="store_true", help="delete: all conversations of this workspace")
     history.add_argument("--force", action="store_true", help="export: overwrite an existing file")

@@ -20,7 +20,14 @@ from mcp.shared.exceptions import MCPError
 from ...llm import Cancel
 from ...version import __version__
 from ..agents.backend import Backend, ToolResult
-from ..agents.tools import TOOLS
+from ..agents.tools import MAX_LIMIT, TOOLS
+
+PROGRESS_EVERY_S = 2.0
+RESOURCES_WITHIN_S = 2.0
+"""A list of resources waits at most this long for the first index."""
+
+MAX_COMPLETIONS = 100
+"""Values of an answer to `completion/complete`, by the protocol."""
 
 OUTLINE = "weft://outline/"
 """Begins the URI of an outline; the path follows."""
@@ -47,6 +54,7 @@ def mcp_server(backend: Backend) -> Server[Any]:
         on_list_resources=handlers.list_resources,
         on_list_resource_templates=handlers.list_templates,
         on_read_resource=handlers.read_resource,
+        on_completion=handlers.complete,
     )
 
 
@@ -63,7 +71,7 @@ class _Handlers:
                     description=tool.description,
                     input_schema=tool.input_schema(),
                     annotations=types.ToolAnnotations(
-                        read_only_hint=not tool.writes, destructive_hint=False, open_world_hint=False
+                        read_only_hint=not tool.writes, destructive_hint=tool.deletes, open_world_hint=False
                     ),
                 )
                 for tool in TOOLS.values()
@@ -79,8 +87,15 @@ class _Handlers:
     ) -> types.ListResourcesResult:
         """The outline of the workspace and those of the files and folders in it; the template has all others."""
         cursor = (params.cursor if params is not None else None) or ""
-        found = await self._call(context, "outline", {"path": ".", "cursor": cursor})
-        paths = () if found.is_error else found.places
+        # Clients list resources when they start, and give up on servers that let them wait.
+        with anyio.move_on_after(RESOURCES_WITHIN_S):
+            while not self._backend.is_ready:
+                await anyio.sleep(0.05)
+        is_ready = self._backend.is_ready
+        found = await self._call(context, "outline", {"path": ".", "cursor": cursor}) if is_ready else ToolResult("")
+        if found.is_error:
+            raise MCPError(types.INVALID_PARAMS, found.text)
+        paths = found.places
         resources = [_resource(path, f"Outline of {path}") for path in paths]
         if not cursor:
             resources.insert(0, _resource(".", "Outline of the workspace"))
@@ -110,14 +125,36 @@ class _Handlers:
         text = types.TextResourceContents(uri=uri, mime_type="text/plain", text=found.text)
         return types.ReadResourceResult(contents=[text])
 
+    async def complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
+        """The files and folders whose path begins with what is typed of the template's path."""
+        typed = params.argument.value
+        folder = typed.rpartition("/")[0] or "."
+        found = await self._call(context, "outline", {"path": folder, "limit": MAX_LIMIT})
+        values = [path for path in found.places if path.startswith(typed)]
+        has_more = bool(found.cursor) or len(values) > MAX_COMPLETIONS
+        return types.CompleteResult(completion=types.Completion(values=values[:MAX_COMPLETIONS], has_more=has_more))
+
     async def _call(self, context: Context, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Run a tool in a thread; when the request is cancelled, so is the tool."""
         cancel = Cancel()
         call = partial(self._backend.call, name, arguments, _agent(context), cancel)
         try:
-            return await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._report, context, name)
+                found = await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
+                group.cancel_scope.cancel()
         finally:
             cancel.cancel()
+        return found
+
+    async def _report(self, context: Context, name: str) -> None:
+        """Tell a client that asked for it that a call still runs; some wait longer then."""
+        started = anyio.current_time()
+        while True:
+            await anyio.sleep(PROGRESS_EVERY_S)
+            seconds = anyio.current_time() - started
+            what = f"{name} runs" if self._backend.is_ready else "Indexing the workspace"
+            await context.session.report_progress(seconds, None, f"{what}, {seconds:.0f} s")
 
 
 def _resource(path: str, title: str) -> types.Resource:

@@ -108,7 +108,8 @@ def _shared_server() -> CheckResult:
 
 def _agents(folders: Sequence[Path]) -> Iterator[CheckResult]:
     """The agents on this machine that know Weft, and the lines for the others. None of this is a problem."""
-    found = [agent for agent in agents() if agent.is_here or agent.known_in(folders)]
+    project = [str(folder) for folder in folders[:1]]
+    found = [agent for agent in agents(*project) if agent.is_here or agent.known_in(folders)]
     if not found:
         yield CheckResult("agents", f"none on this machine; Weft knows {', '.join(agent.name for agent in agents())}")
         return
