@@ -10,7 +10,7 @@
 import readline from 'node:readline';
 
 const { chromium } = await import(process.env.PLAYWRIGHT);
-const WAIT_MS = 30_000; // only a failing test waits this long
+const WAIT_MS = 60_000; // only a failing test waits this long
 const LOOK_AGAIN_MS = 40;
 
 // Without a sandbox, because tests run as root in containers. It opens only pages on this machine.
@@ -35,6 +35,11 @@ const actions = {
     page.on('dialog', (dialog) => dialog.accept()); // "leave the page?" of a window with unsaved files
     await page.goto(url);
     return windows.push(page) - 1;
+  },
+  /** The addresses of all pages that VS Code opened beside its windows. */
+  opened: () => context.pages().filter((page) => !windows.includes(page)).map((page) => page.url()),
+  async closeOpened() {
+    for (const page of context.pages()) if (!windows.includes(page)) await page.close();
   },
   async close(page) {
     // Unloading the page ends the extension host at once.
