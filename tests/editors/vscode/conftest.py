@@ -132,6 +132,10 @@ class Window:
     def click(self, selector: str, text: str | None = None, frame: str | None = None, **how: Any) -> None:
         self.do("click", selector=selector, text=text, frame=frame, **how)
 
+    def follow(self, text: str | None = None) -> None:
+        """Follows the first link of the focused editor with this text, with the mouse and Control."""
+        self.do("follow", text=text)
+
     def fill(self, selector: str, value: str, frame: str | None = None) -> None:
         self.do("fill", selector=selector, value=value, frame=frame)
 

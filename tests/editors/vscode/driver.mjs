@@ -56,6 +56,28 @@ const actions = {
   async click(page, { modifiers, ...what }) {
     await (await first(page, what)).click({ modifiers, timeout: WAIT_MS });
   },
+  /** Follows a link of the focused editor as a person does: Control is held, and the click comes when the link is active. */
+  async follow(page, { text }) {
+    const link = { selector: '.monaco-editor.focused .detected-link', text };
+    const active = { selector: `${link.selector}-active`, text };
+    await page.keyboard.down('Control');
+    try {
+      let at;
+      // The pointer makes Monaco draw the line again, so the element of the link is no stable target for a click.
+      await until(async () => {
+        const box = await locate(page, link).first().boundingBox({ timeout: LOOK_AGAIN_MS }).catch(() => null);
+        if (box) {
+          at = [box.x + Math.min(box.width, 20) / 2, box.y + box.height / 2];
+          await page.mouse.move(at[0] - 1, at[1]);
+          await page.mouse.move(...at);
+        }
+        return (await visible(page, active)) > 0;
+      }, () => `${describe(link)} does not become active`);
+      await page.mouse.click(...at);
+    } finally {
+      await page.keyboard.up('Control');
+    }
+  },
   async fill(page, { value, ...what }) {
     await (await first(page, what)).fill(value, { timeout: WAIT_MS });
   },

@@ -79,9 +79,7 @@ def test_the_menu_of_the_status_item_and_the_explanation_lead_to_the_page(shop, 
     shop.begin("why.py")
     shop.command("Weft: Explain Completion")
     shop.wait(".tab.active", "Completion explanation")
-    shop.click(
-        ".monaco-editor.focused .detected-link", "Explore what retrieval finds at this line", modifiers=["Control"]
-    )
+    shop.follow("Explore what retrieval finds at this line")
     (address,) = waiting(addresses, "the address of the page")
     waiting(lambda: f"{address}#/file?path=why.py&line=6" in said(shop), "the line in the terminal")
     shop.open("part_0.py")

@@ -11,7 +11,7 @@ local terminal = require('weft.terminal')
 local M = {}
 
 -- The files with the addresses of running pages, by project.
-local address_files = {}
+M._address_files = {}
 
 --- Opens the page at `file:line`, or at the cursor; without a file in the project, at its map.
 function M.run(text)
@@ -31,10 +31,10 @@ function M._open(place)
   if not root then
     return notice.error('The file is in no project, so there is nothing to explore. Open a file of a project.')
   end
-  if not address_files[root] then
+  if not M._address_files[root] then
     return M._start(root, place)
   end
-  local ok, lines = pcall(vim.fn.readfile, address_files[root])
+  local ok, lines = pcall(vim.fn.readfile, M._address_files[root])
   if not ok then
     return notice.info('the page is starting; its terminal shows the progress.')
   end
@@ -62,13 +62,13 @@ function M._start(root, place)
   if config.options.shared then
     table.insert(words, '--unsaved')
   end
-  address_files[root] = address_file
+  M._address_files[root] = address_file
   local job = terminal.run(words, function()
-    address_files[root] = nil
+    M._address_files[root] = nil
     os.remove(address_file) -- of a program that was killed
   end)
   if not job then
-    address_files[root] = nil
+    M._address_files[root] = nil
   end
 end
 
