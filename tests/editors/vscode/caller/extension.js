@@ -30,7 +30,11 @@ const calls = {
   /** Inserts text at the start of the active editor as it is, without automatic indentation. */
   insert: ({ text }) =>
     vscode.window.activeTextEditor.edit((change) => change.insert(new vscode.Position(0, 0), text)),
-  command: ({ id, args = [] }) => vscode.commands.executeCommand(id, ...args),
+  /** `isAwaited` false: for a command that ends with an answer of the person. */
+  command({ id, args = [], isAwaited = true }) {
+    const result = vscode.commands.executeCommand(id, ...args);
+    return isAwaited ? result : null;
+  },
 };
 
 const running = new Map();
