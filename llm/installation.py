@@ -89,6 +89,11 @@ def install_packages_command(*packages: str) -> str:
     return _this_one().package_command(*packages)
 
 
+def runs_in_place() -> bool:
+    """Whether the command of `install_command` changes this installation, which then has the extra."""
+    return _this_one().kind not in (PIPX_RUN, UVX)
+
+
 def clone_command(run: str, *extras: str) -> str:
     """The commands that clone the repository, set it up with extras of Weft, and run `run` there."""
     install = f'.venv/bin/pip install -c constraints.txt -e ".[{",".join(extras)}]"'

@@ -489,6 +489,17 @@ def test_unsaved_text_is_seen(tmp_path):
         ]
 
 
+def test_unsaved_text_is_seen_while_the_index_is_busy(tmp_path):
+    (tmp_path / "a.py").write_text("")
+    with Workspace([tmp_path], Config(cache_dir=str(tmp_path / "cache"))) as workspace:
+        workspace.index()
+        workspace.open_buffer(tmp_path / "a.py", "def unsaved(): ...\n")
+        # Longer than a completion waits.
+        workspace._writer.submit(lambda: time.sleep(0.3))
+        workspace._buffers.index_pending()
+        assert "a.py:1" in as_text(call_tool(workspace, "definition", {"symbol": "unsaved"}))
+
+
 def test_paths_of_several_folders_begin_with_the_folder(tmp_path):
     for name in ("one", "two"):
         (tmp_path / name).mkdir()

@@ -38,6 +38,9 @@ MAX_DOCUMENTS_WAIT_S = 1.0
 MAX_INDEX_WAIT_S = 60.0
 """A question waits at most this long for an index that is being built, then some files are not searched."""
 
+MAX_EDITS_WAIT_S = 2.0
+"""A question and a tool for agents wait at most this long for unsaved text to be indexed."""
+
 MAX_PREEMPTION_S = 0.5
 """An answer that is being written waits at most this long for running completions before its next piece."""
 
@@ -135,10 +138,11 @@ class ChatContext:
         return self._buffers.recent_edits()
 
     def wait_for_index(self, cancel: Cancel) -> None:
-        """Until all files are read, or for a while at most."""
+        """Until all files and the unsaved text of open documents are read, or for a while at most."""
         until_s = time.monotonic() + MAX_INDEX_WAIT_S
         while self.is_indexing and time.monotonic() < until_s and not cancel.wait(0.02):
             pass
+        self._buffers.wait_until_indexed(MAX_EDITS_WAIT_S)
 
     def wait_for_completions(self, cancel: Cancel) -> None:
         """Until no completion request runs, or for a moment at most."""

@@ -29,6 +29,14 @@ def parse_location(text: str) -> tuple[Path, int, int]:
 
     Without a column, and one past the last character, it is the end of the line.
     """
+    path, line, character = split_location(text)
+    _check_position(path, line + 1, character)
+    # The index names files by their real paths.
+    return path.resolve(), line, character
+
+
+def split_location(text: str) -> tuple[Path, int, int]:
+    """As `parse_location`, with the path as given. The line may be beyond the end of the file, as of unsaved text."""
     match = _LOCATION.fullmatch(text)
     if match is None:
         raise UserError(f"{text} is not a position. Give FILE:LINE or FILE:LINE:COL, such as shop.py:12:8.")
@@ -38,10 +46,7 @@ def parse_location(text: str) -> tuple[Path, int, int]:
     line, column = int(match["line"]), match["column"]
     if line < 1 or column == "0":
         raise UserError(f"{text} is not a position. Lines and columns count from 1. Give at least 1.")
-    character = sys.maxsize if column is None else int(column) - 1
-    _check_position(path, line, character)
-    # The index names files by their real paths.
-    return path.resolve(), line - 1, character
+    return path, line - 1, sys.maxsize if column is None else int(column) - 1
 
 
 def _check_position(path: Path, line: int, character: int) -> None:

@@ -280,6 +280,15 @@ def _explore(commands: Commands) -> None:
         "--no-open", dest="open", action="store_false", help="only print the address, and open no browser"
     )
     explore.add_argument(
+        "--at", metavar="FILE:LINE", help="begin with what retrieval finds at this line; default: the map of the folder"
+    )
+    explore.add_argument(
+        "--address-file",
+        type=Path,
+        metavar="FILE",
+        help="also write the address to this new file, readable only by you, while the page is served",
+    )
+    explore.add_argument(
         "--unsaved",
         action="store_true",
         help="show unsaved text too: use the server that the editors share (`weft serve --shared`)",

@@ -98,7 +98,8 @@ def with_tools(package: str) -> str:
 def _tool(tool: Tool) -> dict[str, Any]:
     return {
         "name": f"weft_{tool.name}",
-        "tags": ["weft", "workspace"],
+        "when": "config.weft.agents.tools == chat",
+        "tags": ["weft", "workspace", *(["writes"] if tool.writes else [])],
         "toolReferenceName": f"weft{tool.name.capitalize()}",
         "displayName": tool.title,
         "modelDescription": tool.description,

@@ -324,6 +324,13 @@ class OpenBuffers:
                 with waiting(), suppress(FutureTimeoutError, CancelledError):
                     self.writer.submit(folder.settle_here).result(timeout=MAX_INDEXING_WAIT_S)
 
+    def wait_until_indexed(self, within_s: float) -> None:
+        """Queue all pending edits, and wait at most so long for them and for those that were queued before."""
+        self.index_pending()
+        if self._buffers:
+            with waiting(), suppress(FutureTimeoutError, CancelledError):
+                self.writer.submit(lambda: None).result(timeout=within_s)
+
     def _index_quiet(self, now_s: float) -> None:
         """Queue the files that were not edited for `INDEX_AFTER_S`."""
         if len(self._pending) > 1 and now_s >= self._next_quiet_s:

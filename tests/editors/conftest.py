@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 ARTEFACTS = HERE / "artefacts"
 
-WAIT_S = 30
+WAIT_S = 60
 """Time limit; only a failing test waits this long."""
 
 RUN = f"WEFT_EDITOR_TESTS={uuid.uuid4().hex}"

@@ -6,15 +6,17 @@ import * as vscode from "vscode";
 import { registerChat } from "./chat/index";
 import { toggle } from "./enabled";
 import { describe } from "./errors";
+import { type ExplorePlace, Explorer } from "./explore";
 import { Inline } from "./inline";
 import { choose, install, showNotFound, showOutdated } from "./install";
 import { isOutdated } from "./locate";
+import { registerMcpServers } from "./mcp";
 import { NextEdits } from "./nextedits/index";
 import { Pages } from "./pages";
 import type { StatusResult } from "./protocol";
 import { searchWorkspace } from "./search";
 import { Server } from "./server";
-import { explore, setUpModel } from "./setup";
+import { setUpModel } from "./setup";
 import { StatusItem } from "./status";
 import { registerTools } from "./tools";
 
@@ -27,12 +29,14 @@ export function activate(context: vscode.ExtensionContext): void {
   server.middleware = inline.middleware;
   const status = new StatusItem(server, inline);
   const pages = new Pages(server);
+  const explorer = new Explorer(context);
   const nextEdits = new NextEdits(server, inline, (title, lines) => pages.showLines(title, lines));
   running = server;
   registerChat(context, server);
   registerTools(context, server);
-  context.subscriptions.push(log, server, inline, status, pages, nextEdits);
-  context.subscriptions.push(...commands(context, { server, inline, status, pages }));
+  registerMcpServers(context);
+  context.subscriptions.push(log, server, inline, status, pages, explorer, nextEdits);
+  context.subscriptions.push(...commands(context, { server, inline, status, pages, explorer }));
   context.subscriptions.push(
     server.onNotFound((located) => void showNotFound(located)),
     server.onFound((found) => {
@@ -65,9 +69,10 @@ interface Parts {
   readonly inline: Inline;
   readonly status: StatusItem;
   readonly pages: Pages;
+  readonly explorer: Explorer;
 }
 
-function commands(context: vscode.ExtensionContext, { server, inline, status, pages }: Parts): vscode.Disposable[] {
+function commands(context: vscode.ExtensionContext, { server, inline, status, pages, explorer }: Parts): vscode.Disposable[] {
   const all: Record<string, (...args: never[]) => unknown> = {
     "weft.menu": () => status.menu(),
     "weft.toggle": toggle,
@@ -84,7 +89,7 @@ function commands(context: vscode.ExtensionContext, { server, inline, status, pa
     "weft.install": (requirement?: string) => install(context, server, requirement),
     "weft.choose": choose,
     "weft.setUpModel": () => setUpModel(context),
-    "weft.explore": () => explore(context),
+    "weft.explore": (place?: ExplorePlace) => explorer.open(place),
     "weft.guide": () =>
       vscode.commands.executeCommand("workbench.action.openWalkthrough", `${context.extension.id}#start`),
     // In a title bar, VS Code may pass an argument of its own.

@@ -56,9 +56,16 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Documen
       if (answer === null) {
         return [{ text: "Weft does not index this document. It explains completions in files of the workspace." }];
       }
-      if (answer.text === "" || answer.whyHidden === "") return answer.page;
-      const command = { title: "Show at the cursor", command: "weft.showHidden", arguments: [params] };
-      return [...answer.page, { text: "" }, { text: "Show it at the cursor", command }];
+      const show = { title: "Show at the cursor", command: "weft.showHidden", arguments: [params] };
+      const place = { uri: params.textDocument.uri, line: params.position.line };
+      const explore = { title: "Open the page in the browser", command: "weft.explore", arguments: [place] };
+      const isHidden = answer.text !== "" && answer.whyHidden !== "";
+      return [
+        ...answer.page,
+        { text: "" },
+        ...(isHidden ? [{ text: "Show it at the cursor", command: show }] : []),
+        { text: "Explore what retrieval finds at this line", command: explore },
+      ];
     });
   }
 
@@ -70,7 +77,8 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Documen
   async status(): Promise<void> {
     await this.open("Weft status", async () => {
       const { page, text } = await this.server.request<StatusResult>("weft/status");
-      return page ?? [{ text }];
+      const explore = { title: "Open the page in the browser", command: "weft.explore" };
+      return [...(page ?? [{ text }]), { text: "" }, { text: "Explore the index", command: explore }];
     });
   }
 
@@ -101,7 +109,7 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Documen
       const where = document
         .lineAt(number)
         .range.with(new vscode.Position(number, text.length - text.trimStart().length));
-      const args = encodeURIComponent(JSON.stringify(command?.arguments ?? [uri, range ?? null]));
+      const args = encodeURIComponent(JSON.stringify(command ? (command.arguments ?? []) : [uri, range ?? null]));
       const target = vscode.Uri.parse(`command:${command?.command ?? "weft.openPlace"}?${args}`);
       const link = new vscode.DocumentLink(where, target);
       link.tooltip = command?.title ?? "Open lines";

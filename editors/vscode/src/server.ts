@@ -121,6 +121,25 @@ export class Server implements vscode.Disposable {
     await this.start();
   }
 
+  /** Waits while a server is searched, started or restarted: a minute at most, or until `token` is cancelled. */
+  async whenStarted(token: CancellationToken): Promise<void> {
+    const isPending = () => this.client === undefined && this.status.kind === "starting" && !token.isCancellationRequested;
+    if (!isPending()) return;
+    await new Promise<void>((resolve) => {
+      const check = () => {
+        if (isPending()) return;
+        done();
+      };
+      const done = () => {
+        clearTimeout(limit);
+        for (const listener of listeners) listener.dispose();
+        resolve();
+      };
+      const limit = setTimeout(done, START_TIMEOUT_MS);
+      const listeners = [this.onStatus(check), token.onCancellationRequested(check)];
+    });
+  }
+
   /** Rejects with the status text when no server runs. */
   async request<R>(method: string, params?: object, token?: CancellationToken): Promise<R> {
     const client = this.client;

@@ -3,7 +3,7 @@
 // A default would override the `weft.toml` of the workspace. Knows no server and no VS Code API.
 
 /** Settings of the extension that the server does not have. */
-const OWN_KEYS = /^(enabled|server\..*|trace\..*|next_edits\.show)$/;
+const OWN_KEYS = /^(enabled|server\..*|trace\..*|next_edits\.show|agents\.tools)$/;
 
 /** The values of a setting by scope, as `WorkspaceConfiguration.inspect` returns them. */
 export interface Inspected {

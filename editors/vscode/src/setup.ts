@@ -1,7 +1,8 @@
-// `Weft: Set Up a Model` and `Weft: Explore`: run a command of the found server in a terminal.
+// Commands of the found server in a terminal, and `Weft: Set Up a Model`, which is one.
 
 import * as vscode from "vscode";
 import { readHost } from "./host";
+import { showNotFound } from "./install";
 import { locate } from "./locate";
 
 /** `weft setup`, which asks before it downloads. Rejects if the task cannot start. */
@@ -9,24 +10,20 @@ export async function setUpModel(context: vscode.ExtensionContext): Promise<void
   await runInTerminal(context, "Set Up a Model", ["setup"]);
 }
 
-/** `weft explore` of the active file's folder, with unsaved text where the server is shared. Rejects if the task cannot start. */
-export async function explore(context: vscode.ExtensionContext): Promise<void> {
-  const active = vscode.window.activeTextEditor?.document.uri;
-  const folder = (active && vscode.workspace.getWorkspaceFolder(active)) ?? vscode.workspace.workspaceFolders?.[0];
-  if (folder === undefined) {
-    void vscode.window.showWarningMessage("Weft: No folder is open, so there is nothing to explore. Open a folder.");
-    return;
-  }
-  const isShared = vscode.workspace.getConfiguration("weft").get<boolean>("server.shared", false);
-  await runInTerminal(context, "Explore", ["explore", folder.uri.fsPath, ...(isShared ? ["--unsaved"] : [])]);
-}
-
-/** Runs a command in a terminal of its own; does nothing but show the next step if no server is found. */
-async function runInTerminal(context: vscode.ExtensionContext, name: string, words: string[]): Promise<void> {
-  const { found } = await locate(await readHost(context));
+/**
+ * Runs a command in a terminal of its own. Without a server it shows the next step instead, and returns undefined. Rejects
+ * if the task cannot start.
+ */
+export async function runInTerminal(
+  context: vscode.ExtensionContext,
+  name: string,
+  words: string[],
+): Promise<vscode.TaskExecution | undefined> {
+  const located = await locate(await readHost(context));
+  const { found } = located;
   if (found === undefined) {
-    void vscode.window.showWarningMessage("Weft: No server was found. Run `Weft: Install Server` first.");
-    return;
+    void showNotFound(located);
+    return undefined;
   }
   const [program = "", ...args] = found.command;
   // Not in the workspace: `python -m weft` would import modules from there.
@@ -35,5 +32,5 @@ async function runInTerminal(context: vscode.ExtensionContext, name: string, wor
   const task = new vscode.Task({ type: "weft" }, vscode.TaskScope.Global, name, "Weft", execution);
   // It stays open, with the measured speed or the address.
   task.presentationOptions = { reveal: vscode.TaskRevealKind.Always, focus: true, panel: vscode.TaskPanelKind.Dedicated };
-  await vscode.tasks.executeTask(task);
+  return vscode.tasks.executeTask(task);
 }

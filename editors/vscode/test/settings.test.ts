@@ -8,11 +8,13 @@ test("settings of the extension are not sent to the server", () => {
     "weft.server.command",
     "weft.trace.server",
     "weft.next_edits.show",
+    "weft.agents.tools",
+    "weft.agents.unsaved_buffers",
     "weft.log_level",
     "weft.completion.enabled",
     "other.key",
   ];
-  assert.deepEqual(serverKeys(declared), ["log_level", "completion.enabled"]);
+  assert.deepEqual(serverKeys(declared), ["agents.unsaved_buffers", "log_level", "completion.enabled"]);
 });
 
 test("only values that the user set are sent, nested; the innermost scope wins", () => {

@@ -73,7 +73,8 @@ def test_status_and_doctor_are_the_servers_own_words(shop):
         told = shop.wire.wait(method, after=mark, sender="server")["message"]["result"]["page"]
         told = [line["text"] for line in told]
         assert lines[: len(told)] == told and any("shop" in line for line in lines)
-        helps = ["", "Actions", "  Pause: :Weft pause"] if name == "status" else []
+        explore = "  Explore the index in a browser: :Weft explore"
+        helps = ["", "Actions", "  Pause: :Weft pause", explore] if name == "status" else []
         assert lines[len(told) :] == helps
         shop.nv.command(f"bdelete | Weft {name}")
         page(shop, name)
@@ -93,16 +94,107 @@ def test_setup_runs_the_program_of_the_server_in_a_terminal(shop, tmp_path):
     assert shop.nv.current.buffer.options["buftype"] == "terminal"
 
 
-def test_explore_runs_the_program_of_the_server_in_a_terminal(shop, tmp_path):
+# Writes the address file as `weft explore` does, and prints its arguments until a line is typed.
+EXPLORE = """\
+#!/bin/sh
+folder=$2
+while [ $# -gt 0 ]; do
+  case $1 in
+    --address-file) printf 'http://127.0.0.1:7/token/' >"$2"; file=$2; shift ;;
+    --at) echo "at ${2#"$folder"/}" ;;
+    --unsaved) echo "unsaved" ;;
+  esac
+  shift
+done
+read answer
+rm -f "$file"
+"""
+
+
+@pytest.fixture
+def exploring(shop, tmp_path):
+    """The window with a program of the server that only explores; `_G.opened` has the addresses in the browser."""
     program = tmp_path / "bin" / "weft"
     program.parent.mkdir()
-    program.write_text('#!/bin/sh\necho "ran: $1 $(basename "$2") $3"\nread answer\n')
+    program.write_text(EXPLORE)
     program.chmod(0o755)
-    shop.edit("why.py", CALL)
-    root = shop.lua("return vim.fs.basename(require('weft.locate').root(0))")
-    shop.lua(f"local o = require('weft.config').options; o.cmd = {{ {str(program)!r}, 'serve' }}; o.shared = true")
-    shop.nv.command("Weft explore")
-    shop.wait(lambda: f"ran: explore {root} --unsaved" in shop.nv.current.buffer[:], "the output of the program")
+    before = shop.lua("local o = require('weft.config').options; return { o.cmd, o.shared }")
+    shop.lua("_G.opened = {}; vim.ui.open = function(address) table.insert(_G.opened, address) end")
+    shop.lua("local o = require('weft.config').options; o.cmd, o.shared = ...", [str(program), "serve"], False)
+    yield shop
+    shop.lua("local o = require('weft.config').options; o.cmd, o.shared = unpack(...)", before)
+
+
+def begin_page(nv):
+    """Runs `:Weft explore`; the lines of its terminal."""
+    nv.nv.command("Weft explore")
+    nv.wait(lambda: nv.nv.current.buffer.options["buftype"] == "terminal", "the terminal")
+    nv.wait(lambda: nv.nv.current.buffer[:][0], "the output of the program")
+    return [line for line in nv.nv.current.buffer[:] if line]
+
+
+def end_page(nv):
+    nv.keys("<CR>")
+    nv.wait(lambda: not nv.lua("return next(require('weft.explore')._address_files)"), "the end of the program")
+
+
+def test_explore_begins_at_the_cursor_and_goes_on_at_another_line(exploring):
+    exploring.edit("part_3.py")
+    exploring.nv.current.window.cursor = (7, 4)
+    assert begin_page(exploring) == ["at part_3.py:7"]
+    # While it runs: the same page at other lines, from the file, by a place, from a report beside the file.
+    exploring.keys(r"<C-\><C-n>")
+    exploring.nv.command("close")
+    exploring.edit("part_1.py")
+    exploring.nv.current.window.cursor = (5, 0)
+    exploring.nv.command("Weft explore")
+    exploring.nv.command(f"Weft explore {exploring.folder}/part_2.py:4")
+    exploring.nv.command("Weft why")
+    page(exploring, "why")
+    exploring.keys("G<CR>")
+    page_at = "http://127.0.0.1:7/token/#/file?path="
+    opened = [f"{page_at}part_1.py&line=5", f"{page_at}part_2.py&line=4", f"{page_at}part_1.py&line=5"]
+    exploring.wait(lambda: exploring.lua("return _G.opened") == opened, "the pages")
+    exploring.nv.command("only | buffer term")
+    exploring.keys("i")
+    end_page(exploring)
+    # After its end it begins again.
+    exploring.edit("part_2.py")
+    assert begin_page(exploring) == ["at part_2.py:1"]
+    end_page(exploring)
+
+
+def test_explore_shows_unsaved_text_of_a_shared_server_and_the_map_without_a_file(exploring):
+    exploring.lua("require('weft.config').options.shared = true")
+    exploring.edit("not_saved.py", CALL)
+    assert begin_page(exploring) == ["unsaved"]
+    end_page(exploring)
+    exploring.nv.command("Weft explore nowhere.py:3")
+    exploring.wait(exploring.notices, "a notice")
+    assert "nowhere.py is not a file" in exploring.notices()[0]
+
+
+def test_the_actions_of_the_status_run_with_enter(shop):
+    shop.edit("part_0.py")
+    shop.nv.command("Weft status")
+    lines = page(shop, "status")
+    shop.nv.current.window.cursor = (lines.index("  Pause: :Weft pause") + 1, 0)
+    shop.keys("<CR>")
+    shop.wait(lambda: shop.status()["kind"] == "paused", "the pause")
+    shop.nv.command("Weft resume")
+    shop.ready()
+
+
+def test_a_click_on_the_status_line_opens_the_status(shop):
+    if not shop.nv.call("has", "nvim-0.11"):
+        pytest.skip("a click calls no Lua function in Neovim 0.7")
+    shop.edit("part_0.py")
+    shop.nv.command("set laststatus=2")
+    shop.lua("vim.wo.statusline = \"%@v:lua.require'weft'.show_status@%{v:lua.require'weft'.status()}%X\"")
+    row = next(n for n, line in enumerate(shop.screen()) if line.startswith("weft: "))
+    shop.nv.api.input_mouse("left", "press", "", 0, row, 3)
+    assert "  Explore the index in a browser: :Weft explore" in page(shop, "status")
+    shop.nv.command("only | set laststatus& | setlocal statusline=")
 
 
 def test_a_page_without_words_says_what_to_do(shop):

@@ -16,6 +16,7 @@ import shutil
 import signal
 import subprocess
 import threading
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
 # Longer than the time limits of the driver, whose errors have the reason.
-ANSWER_S = 60
+ANSWER_S = 90
 
 SETTINGS = {
     "workbench.startupEditor": "none",
@@ -111,9 +112,9 @@ class Window:
     something inside the webview that is meant.
     """
 
-    def __init__(self, driver: Driver, number: int, folder: Path, until: Callable[..., Any]) -> None:
+    def __init__(self, driver: Driver, number: int, folder: Path, calls: Path, until: Callable[..., Any]) -> None:
         self.folder = folder
-        self._driver, self._number, self._until = driver, number, until
+        self._driver, self._number, self._calls, self._until = driver, number, calls, until
 
     def do(self, action: str, **details: Any) -> Any:
         return self._driver.ask(action, window=self._number, **{k: v for k, v in details.items() if v is not None})
@@ -130,6 +131,10 @@ class Window:
 
     def click(self, selector: str, text: str | None = None, frame: str | None = None, **how: Any) -> None:
         self.do("click", selector=selector, text=text, frame=frame, **how)
+
+    def follow(self, text: str | None = None) -> None:
+        """Follows the first link of the focused editor with this text, with the mouse and Control."""
+        self.do("follow", text=text)
 
     def fill(self, selector: str, value: str, frame: str | None = None) -> None:
         self.do("fill", selector=selector, value=value, frame=frame)
@@ -193,6 +198,25 @@ class Window:
             return not self.texts(".tab")
 
         self._until(closed, "the editors to close")
+
+    def call(self, call: str, **details: Any) -> Any:
+        """A call of VS Code's interface by another extension of this window (caller/extension.js)."""
+        port = self._until(self._caller, "the extension that calls")
+        body = json.dumps({"call": call, **details}).encode()
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", body, ANSWER_S) as response:
+            answer = json.load(response)
+        assert "error" not in answer, f"{call}: {answer['error']}"
+        return answer["value"]
+
+    def _caller(self) -> int | None:
+        """The port of the extension in the newest extension host on this folder."""
+        for file in sorted(self._calls.glob("*.json"), key=lambda each: each.stat().st_mtime, reverse=True):
+            found = json.loads(file.read_text())
+            is_running = Path("/proc", file.stem).exists()
+            if is_running and str(self.folder.resolve()) in (str(Path(each).resolve()) for each in found["folders"]):
+                port: int = found["port"]
+                return port
+        return None
 
     def reload(self) -> None:
         self.do("reload")
@@ -327,7 +351,8 @@ class VSCode:
         if file is not None:
             actions = [["openFile", f"vscode-remote://{host}{folder / file}"]]
             url += f"&payload={quote(json.dumps(actions))}"
-        window = Window(self._driver, self._driver.ask("open", url=url, **options), folder, self._until)
+        number = self._driver.ask("open", url=url, **options)
+        window = Window(self._driver, number, folder, self.home / "calls", self._until)
         self.windows.append(window)
         if file is not None:
             window.wait(".monaco-editor .view-lines")
@@ -459,6 +484,9 @@ def vscode(
     packages.mkdir()
     for tool in ("PIP", "UV"):
         environment |= {f"{tool}_NO_INDEX": "1", f"{tool}_FIND_LINKS": str(packages)}
+    shutil.copytree(HERE / "caller", home / "extensions" / "weft-tests.caller-1.0.0")
+    (home / "calls").mkdir()
+    environment["WEFT_TEST_CALLS"] = str(home / "calls")
     with code_server(vsix, home, logs, environment) as (url, driver):
         yield VSCode(url, driver, home, logs, environment, wires(kept="vscode"), waiting)
 

@@ -10,7 +10,7 @@
 import readline from 'node:readline';
 
 const { chromium } = await import(process.env.PLAYWRIGHT);
-const WAIT_MS = 30_000; // only a failing test waits this long
+const WAIT_MS = 60_000; // only a failing test waits this long
 const LOOK_AGAIN_MS = 40;
 
 // Without a sandbox, because tests run as root in containers. It opens only pages on this machine.
@@ -36,6 +36,11 @@ const actions = {
     await page.goto(url);
     return windows.push(page) - 1;
   },
+  /** The addresses of all pages that VS Code opened beside its windows. */
+  opened: () => context.pages().filter((page) => !windows.includes(page)).map((page) => page.url()),
+  async closeOpened() {
+    for (const page of context.pages()) if (!windows.includes(page)) await page.close();
+  },
   async close(page) {
     // Unloading the page ends the extension host at once.
     await page.goto('about:blank');
@@ -50,6 +55,28 @@ const actions = {
   press: (page, { key }) => page.keyboard.press(key),
   async click(page, { modifiers, ...what }) {
     await (await first(page, what)).click({ modifiers, timeout: WAIT_MS });
+  },
+  /** Follows a link of the focused editor as a person does: Control is held, and the click comes when the link is active. */
+  async follow(page, { text }) {
+    const link = { selector: '.monaco-editor.focused .detected-link', text };
+    const active = { selector: `${link.selector}-active`, text };
+    await page.keyboard.down('Control');
+    try {
+      let at;
+      // The pointer makes Monaco draw the line again, so the element of the link is no stable target for a click.
+      await until(async () => {
+        const box = await locate(page, link).first().boundingBox({ timeout: LOOK_AGAIN_MS }).catch(() => null);
+        if (box) {
+          at = [box.x + Math.min(box.width, 20) / 2, box.y + box.height / 2];
+          await page.mouse.move(at[0] - 1, at[1]);
+          await page.mouse.move(...at);
+        }
+        return (await visible(page, active)) > 0;
+      }, () => `${describe(link)} does not become active`);
+      await page.mouse.click(...at);
+    } finally {
+      await page.keyboard.up('Control');
+    }
   },
   async fill(page, { value, ...what }) {
     await (await first(page, what)).fill(value, { timeout: WAIT_MS });

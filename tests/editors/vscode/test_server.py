@@ -127,7 +127,7 @@ def test_the_why_page_opens_and_its_link_opens_the_source(shop, vscode, picture)
     assert linked["uri"] == explained["sources"][0]["uri"]
     shop.reads(linked["text"])
     picture(shop, "why")
-    shop.click(".monaco-editor.focused .detected-link", modifiers=["Control"])
+    shop.follow()
     shop.wait(".tab.active", linked["uri"].rsplit("/", 1)[1])
     first = linked["range"]["start"]["line"] + 1
     shop.wait("#status\\.editor\\.selection", f"Ln {first}")
@@ -164,7 +164,7 @@ def test_a_hidden_text_is_on_the_why_page_and_shown_from_there(shop, vscode, pic
     for text in (f"| {explained['text']}", "Not shown while typing.", "shown from 95%"):
         shop.reads(text)
     picture(shop, "why-hidden")
-    shop.click(".monaco-editor.focused .detected-link", "Show it at the cursor", modifiers=["Control"])
+    shop.follow("Show it at the cursor")
     shop.shows(GHOST)
     vscode.set()
 

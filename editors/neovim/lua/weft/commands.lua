@@ -99,47 +99,9 @@ local function restart()
   end
 end
 
---- Opens a terminal with a command of the server's program.
-local function in_terminal(words)
-  local command, problem = require('weft.locate').command()
-  if not command then
-    return notice.error(problem)
-  end
-  local run = {}
-  for _, word in ipairs(command) do
-    if word == 'serve' then
-      break
-    end
-    table.insert(run, word)
-  end
-  vim.list_extend(run, words)
-  vim.cmd('botright new')
-  -- Not in the workspace, as the server.
-  local options = { cwd = vim.fn.fnamemodify(command[1], ':h') }
-  if vim.fn.has('nvim-0.11') == 1 then
-    vim.fn.jobstart(run, vim.tbl_extend('force', options, { term = true }))
-  else
-    vim.fn.termopen(run, options)
-  end
-  vim.cmd('startinsert')
-end
-
 --- The program proposes a code model, and asks before it downloads.
 local function set_up_model(name)
-  in_terminal(vim.list_extend({ 'setup' }, vim.split(name, '%s+', { trimempty = true })))
-end
-
---- The program opens the page in a browser, with unsaved text where the server is shared.
-local function explore()
-  local root = require('weft.locate').root(0)
-  if not root then
-    return notice.error('The file is in no project, so there is nothing to explore. Open a file of a project.')
-  end
-  local words = { 'explore', root }
-  if require('weft.config').options.shared then
-    table.insert(words, '--unsaved')
-  end
-  in_terminal(words)
+  require('weft.terminal').run(vim.list_extend({ 'setup' }, vim.split(name, '%s+', { trimempty = true })))
 end
 
 local function accept(part)
@@ -168,7 +130,7 @@ M._commands = {
   toggle = { run = toggle, words = SCOPES },
   restart = { run = restart },
   setup = { run = set_up_model },
-  explore = { run = explore },
+  explore = calling('weft.explore', 'run'),
   accept = { run = accept, words = { 'word', 'line' } },
   next = calling('weft', 'next'),
   previous = calling('weft', 'previous'),

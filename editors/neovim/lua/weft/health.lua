@@ -95,6 +95,7 @@ function M._status()
       info(line.text)
     end
   end
+  info('`:Weft explore` shows the index in a browser: a map, symbols, and what retrieval finds at a line.')
 end
 
 function M._doctor()

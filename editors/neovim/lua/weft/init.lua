@@ -97,6 +97,14 @@ function M.status()
   return status.line()
 end
 
+--- For a click on a status line: opens the status, with its actions.
+function M.show_status()
+  -- Neovim handles a click before it redraws.
+  vim.schedule(function()
+    require('weft.commands').run({ args = 'status', range = 0 })
+  end)
+end
+
 function M._start_display(group)
   if accept.display() == ghost then
     return ghost.enable(group)

@@ -1,6 +1,7 @@
 -- Links to lines of files in the chat and in reports: highlighted, opened with gf, listed in the quickfix window.
 --
--- Owns the links of Weft's buffers. A link is { uri, range, text } as the server sent it; no path is parsed from text.
+-- Owns the links of Weft's buffers. A link is { uri, range, text } as the server sent it; no path is parsed from text. A link
+-- of a page may instead be { run }, an action.
 
 local client = require('weft.client')
 local compat = require('weft.compat')
@@ -74,7 +75,9 @@ end
 --- Opens the link under the cursor; `how` may be 'split'. True when there was one.
 function M.follow(how)
   local link = M.under_cursor()
-  if link then
+  if link and link.run then
+    link.run()
+  elseif link then
     M.open(link, how)
   else
     notice.info('no link on this line. ]] goes to the next one.')
@@ -129,11 +132,14 @@ function M.previous()
   return M._step(-1)
 end
 
---- Lists all links of the current buffer in the quickfix window.
+--- Lists all links of the current buffer to lines in the quickfix window.
 function M.list()
-  local found = vim.tbl_map(function(mark)
-    return mark.link
-  end, M._marks(0))
+  local found = {}
+  for _, mark in ipairs(M._marks(0)) do
+    if mark.link.uri then
+      table.insert(found, mark.link)
+    end
+  end
   M.to_quickfix(vim.fn.fnamemodify(vim.api.nvim_buf_get_name(0), ':t'), found)
 end
 

@@ -1,8 +1,9 @@
 -- Reports of the server: explanation of a completion, status, doctor.
 --
 -- Shows a report in a buffer that is not modifiable, with links. A report is a list of { text, uri?, range? } from the
--- server; its actions are shown as `:Weft` commands. Pages of the plugin itself also have `link`, the bytes of a line that
--- are the link, and `spans`, bytes with a highlight group: { { first, last, group }, ... }.
+-- server; its actions are shown as `:Weft` commands, which <CR> runs. Pages of the plugin itself also have `run`, what <CR>
+-- does on the line, `link`, the bytes of a line that are the link, and `spans`, bytes with a highlight group:
+-- { { first, last, group }, ... }.
 
 local client = require('weft.client')
 local compat = require('weft.compat')
@@ -14,7 +15,8 @@ local window = require('weft.window')
 local M = {}
 
 -- The commands for actions that are no subcommand of `:Weft`.
-local COMMANDS = { settings = ':help weft-settings', models = ':help weft-settings' }
+local COMMANDS = { settings = 'help weft-settings', models = 'help weft-settings' }
+local EXPLORE = { title = 'Explore the index in a browser', action = 'explore' }
 
 local SPANS = vim.api.nvim_create_namespace('weft.pages')
 
@@ -53,7 +55,8 @@ function M.why()
       or client.why_not()
     return notice.warn(reason)
   end
-  M._report('why', 'weft/explain', M._position_of_completion(server.offset_encoding), bufnr)
+  local params = M._position_of_completion(server.offset_encoding)
+  M._report('why', 'weft/explain', params, { title = 'Explore what retrieval finds at this line', action = 'explore' }, bufnr)
 end
 
 --- The cursor; in Normal mode on the last character, the position after it, where insertion ended.
@@ -69,7 +72,7 @@ end
 
 --- The state of the server, with the available actions.
 function M.status()
-  M._report('status', 'weft/status')
+  M._report('status', 'weft/status', nil, EXPLORE)
 end
 
 --- Problems of the installation and configuration, with the next steps.
@@ -77,7 +80,8 @@ function M.doctor()
   M._report('doctor', 'weft/doctor')
 end
 
-function M._report(name, method, params, bufnr)
+--- Requests a report and shows it, with its actions and one of the plugin.
+function M._report(name, method, params, action, bufnr)
   local function ask()
     client.request(method, params, function(err, result)
       if err then
@@ -85,19 +89,23 @@ function M._report(name, method, params, bufnr)
       elseif not result or not result.page then
         notice.warn('the server has no report yet. Try again when :Weft status says that it is ready.')
       else
-        M.open(name, vim.list_extend(result.page, M._action_lines(result.actions)), ask)
+        local actions = vim.list_extend(result.actions or {}, { action })
+        M.open(name, vim.list_extend(result.page, M._action_lines(actions)), ask)
       end
     end, bufnr)
   end
   ask()
 end
 
---- The actions of a report as commands.
+--- The actions of a report as commands, which <CR> runs.
 function M._action_lines(actions)
   local lines = {}
-  for _, each in ipairs(actions or {}) do
-    local command = COMMANDS[each.action] or ':Weft ' .. each.action
-    table.insert(lines, { text = string.format('  %s: %s', each.title, command) })
+  for _, each in ipairs(actions) do
+    local command = COMMANDS[each.action] or 'Weft ' .. each.action
+    local function run()
+      vim.cmd(command)
+    end
+    table.insert(lines, { text = string.format('  %s: :%s', each.title, command), run = run })
   end
   return #lines > 0 and vim.list_extend({ { text = '' }, { text = 'Actions' } }, lines) or {}
 end
@@ -106,7 +114,7 @@ function M._prepare(bufnr)
   vim.bo[bufnr].bufhidden = 'wipe'
   vim.bo[bufnr].modifiable = false
   jump.attach(bufnr)
-  vim.keymap.set('n', '<CR>', jump.follow, { buffer = bufnr, desc = 'Weft: open the location' })
+  vim.keymap.set('n', '<CR>', jump.follow, { buffer = bufnr, desc = 'Weft: open the location, or run the action' })
   vim.keymap.set('n', 'q', window.close, { buffer = bufnr, desc = 'Weft: close the report' })
   vim.keymap.set('n', 'r', function()
     if refreshes[bufnr] then
@@ -130,6 +138,8 @@ function M._write(bufnr, page)
       if n == 1 and entry.uri and entry.uri ~= vim.NIL and text:find('%S') then
         local link = { uri = entry.uri, range = M._range(entry), text = vim.trim(text) }
         linked[#lines] = { bytes = entry.link or { text:find('%S') - 1, #text }, link = link }
+      elseif n == 1 and entry.run then
+        linked[#lines] = { bytes = { text:find('%S') - 1, #text }, link = { run = entry.run } }
       end
       spans[#lines] = n == 1 and entry.spans or nil
     end
