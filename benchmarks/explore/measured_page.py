@@ -1,0 +1,95 @@
+"""Times of inputs on a page: from the event to the paint that shows the answer, and the part of the server in it.
+
+Owns the script that runs in the page. Its clock is the browser's: the time stamp of the input event, the end of the
+frame after the first one in which a condition holds, and Resource Timing for requests of views.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..chromium import Page
+
+ANSWERED = "!document.querySelector('[aria-busy=\"true\"]')"
+"""True when no part of the page waits for the server."""
+
+SCRIPT = """
+window.weftMeasure = (type, isShown) => {
+  performance.clearResourceTimings();
+  window.weftTimed = new Promise((resolve) => addEventListener(type, (event) => {
+    const began = event.timeStamp;
+    let feedback = 0;
+    const afterPaint = (run) => {  // a message that is posted while a frame is made comes after its paint
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = run;
+      port2.postMessage(0);
+    };
+    const look = () => requestAnimationFrame(() => {
+      const shown = isShown();
+      afterPaint(() => {
+        feedback ||= performance.now() - began;
+        if (!shown) return look();
+        const requests = performance.getEntriesByType("resource").filter((each) => each.name.includes("/api/"));
+        const spans = requests.filter((each) => each.startTime >= began)
+          .map((each) => [each.requestStart, each.responseEnd]).sort((one, other) => one[0] - other[0]);
+        let [server, end] = [0, 0];
+        for (const [from, to] of spans) {
+          server += Math.max(0, to - Math.max(from, end));
+          end = Math.max(end, to);
+        }
+        resolve({ total: performance.now() - began, feedback, server });
+      });
+    });
+    look();
+  }, { capture: true, once: true }));
+};
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """Milliseconds from one input: to the paint with the answer, to the first paint, and those of the server."""
+
+    total_ms: float
+    feedback_ms: float
+    server_ms: float
+
+    @property
+    def browser_ms(self) -> float:
+        return self.total_ms - self.server_ms
+
+
+def prepare(page: Page) -> None:
+    """Let each document of a page have the script; the page's own rules do not apply to it."""
+    page.send("Page.addScriptToEvaluateOnNewDocument", source=SCRIPT)
+
+
+def time_input(page: Page, event: str, condition: str, act: Callable[[], None]) -> Timed:
+    """The times of the next input event of a type; `act` makes it. The answer is shown when `condition` is true."""
+    page.run(f"void weftMeasure({json.dumps(event)}, () => Boolean({condition}))")
+    act()
+    found = page.run("weftTimed")
+    return Timed(found["total"], found["feedback"], found["server"])
+
+
+def go(page: Page, address: str) -> None:
+    """Go to an address after "#", and wait for the whole answer."""
+    page.run(
+        f"""new Promise((resolve) => {{
+            if (location.hash === {json.dumps(address)}) return resolve();
+            addEventListener("hashchange", resolve, {{ once: true }});
+            location.hash = {json.dumps(address)};
+            return undefined;
+        }}).then(() => 0)"""
+    )
+    page.wait_until(ANSWERED)
+
+
+def paints(page: Page, url: str) -> dict[str, float]:
+    """Milliseconds from the start of a navigation to `first-paint` and to `first-contentful-paint`."""
+    page.open(url)
+    page.wait_until(ANSWERED)
+    entries = page.run("performance.getEntriesByType('paint').map((each) => [each.name, each.startTime])")
+    return dict(entries)
