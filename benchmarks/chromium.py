@@ -19,7 +19,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from ..errors import UserError
+
 ANSWER_WITHIN_S = 30.0
+
+AGAIN = "Run it again, with less else on this machine."
 
 OPTIONS = (
     "--headless",
@@ -40,7 +44,7 @@ Event = Mapping[str, Any]
 """A message of the protocol with `method` and `params`."""
 
 
-class BrowserError(Exception):
+class BrowserError(UserError):
     """The browser did not answer in time, refused a command, or a script of the page raised."""
 
 
@@ -113,10 +117,10 @@ class Chromium:
         while True:
             answer = self.receive(until)
             if answer is None:
-                raise BrowserError(f"{method} was not answered within {ANSWER_WITHIN_S:.0f} s")
+                raise BrowserError(f"Chromium did not answer {method} within {ANSWER_WITHIN_S:.0f} s. {AGAIN}")
             if answer.get("id") == number:
                 if "error" in answer:
-                    raise BrowserError(f"{method}: {answer['error']['message']}")
+                    raise BrowserError(f"Chromium refused {method}: {answer['error']['message']}. {AGAIN}")
                 result: dict[str, Any] = answer["result"]
                 return result
 
@@ -128,7 +132,7 @@ class Chromium:
                 return None
             piece = os.read(self._read_fd, 1 << 20)
             if not piece:
-                raise BrowserError("the browser has ended")
+                raise BrowserError(f"Chromium has ended. {AGAIN}")
             self._buffer += piece
         line, _, self._buffer = self._buffer.partition(b"\0")
         message: dict[str, Any] = json.loads(line)
@@ -172,14 +176,15 @@ class Page:
                     return event
             start = len(self.events)
             if self._browser.receive(until) is None:
-                raise BrowserError("the event did not come")
+                raise BrowserError(f"An event of Chromium did not come within {ANSWER_WITHIN_S:.0f} s. {AGAIN}")
 
     def run(self, script: str) -> Any:
         """The value of a JavaScript expression as JSON; a promise is awaited. Raises BrowserError."""
         answer = self.send("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         if "exceptionDetails" in answer:
             details = answer["exceptionDetails"]
-            raise BrowserError(details.get("exception", {}).get("description", details["text"]))
+            reason = details.get("exception", {}).get("description", details["text"])
+            raise BrowserError(f"A script of the page failed: {reason}. Correct it.")
         return answer["result"].get("value")
 
     def wait_until(self, condition: str) -> None:
@@ -187,7 +192,7 @@ class Page:
         until = time.monotonic() + ANSWER_WITHIN_S
         while not self.run(f"Boolean({condition})"):
             if time.monotonic() > until:
-                raise BrowserError(f"never true: {condition}")
+                raise BrowserError(f"Not true within {ANSWER_WITHIN_S:.0f} s: {condition}. {AGAIN}")
             time.sleep(0.02)
 
     def click(self, selector: str) -> None:
@@ -202,7 +207,7 @@ class Page:
             }})()"""
         )
         if found is None:
-            raise BrowserError(f"no element {selector}")
+            raise BrowserError(f"The page has no element {selector}. Correct the selector.")
         at = {"x": found[0], "y": found[1], "button": "left", "clickCount": 1}
         for kind in ("mousePressed", "mouseReleased"):
             self.send("Input.dispatchMouseEvent", type=kind, **at)

@@ -38,8 +38,10 @@ def test_places_are_definitions_in_folders_and_the_same_each_time():
 
 
 def test_a_time_is_the_server_and_the_browser():
-    figures = command._figures([Timed(100.0, 16.0, 70.0), Timed(50.0, 17.0, 10.0)])
-    assert (figures["p95"], figures["server p95"], figures["browser p95"]) == (100.0, 70.0, 40.0)
+    figures = command._figures([Timed(100.0, 16.0, 70.0, 9.0, 8.0), Timed(50.0, 17.0, 10.0, 7.0, 6.0)])
+    assert (figures["p95 ms"], figures["server p95"], figures["browser p95"]) == (100.0, 70.0, 40.0)
+    assert (figures["server CPU p50"], figures["browser CPU p95"]) == (7.0, 8.0)
+    assert set(figures) == set(command.COLUMNS)
 
 
 @pytest.mark.skipif(find_chromium() is None, reason="there is no Chromium on this machine")
@@ -53,7 +55,8 @@ def test_the_command_times_every_interaction(tmp_path, monkeypatch, capsys):
     assert command.main(arguments) == 0
     found = json.loads(capsys.readouterr().out.splitlines()[-1])["measured"]
     assert len(found["inputs"]) == 11
-    assert all(0 < each["server p50"] < each["p50"] for each in found["inputs"].values())
+    assert all(0 < each["server p95"] < each["p95 ms"] for each in found["inputs"].values())
+    assert all(0 < each["browser CPU p50"] < each["p50 ms"] for each in found["inputs"].values())
     assert found["paint"]["first-paint"]["p50"] > 0
 
 

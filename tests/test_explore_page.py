@@ -21,7 +21,7 @@ from conftest import environment
 from explore_shop import write_shop
 from weft.benchmarks.chromium import Chromium, find_chromium
 from weft.benchmarks.explore.interactions import interactions
-from weft.benchmarks.explore.measured_page import ANSWERED, go, prepare
+from weft.benchmarks.explore.measured_page import ANSWERED, MeasuredPage, go
 from weft.benchmarks.explore.served import choose, served
 
 CHROMIUM = find_chromium()
@@ -329,7 +329,7 @@ def requested(page):
 
 
 def test_no_view_makes_a_request_but_to_the_page_itself(page, server):
-    prepare(page)
+    measured = MeasuredPage(page, server)
     show(page, server)
     (conversation,) = server.view("conversations")["conversations"]
     talk = f"#/talks?id={conversation['id']}"
@@ -338,7 +338,7 @@ def test_no_view_makes_a_request_but_to_the_page_itself(page, server):
         page.run("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
         page.wait_until(ANSWERED)
         assert page.run("document.querySelector('main').textContent.length") > 20, name
-    for _ in interactions(page, *choose(server, 2)):
+    for _ in interactions(measured, *choose(server, 2)):
         pass
     addresses = requested(page)
     assert len(addresses) > 40

@@ -19,7 +19,7 @@ from ..chromium import Chromium, find_chromium
 from ..command import Report, command_parser, rounded, run_command, say
 from ..tables import markdown, number
 from .interactions import interactions
-from .measured_page import Timed, paints, prepare
+from .measured_page import MeasuredPage, Timed, paints
 from .served import Chosen, Served, choose, served
 
 N_PLACES = 25
@@ -27,12 +27,26 @@ N_LOADS = 10
 N_WARM = 2
 """Places at the beginning that are not counted: the server fills its tables there."""
 
+COLUMNS = (
+    "inputs",
+    "p50 ms",
+    "p95 ms",
+    "server p95",
+    "browser p95",
+    "feedback p95",
+    "server CPU p50",
+    "server CPU p95",
+    "browser CPU p50",
+    "browser CPU p95",
+)
+
 NOTES = f"""\
 `weft explore` with its stored index and a headless Chromium of 1,280 by 800 pixels run on the same machine. Files and
 definitions are chosen by hashes; the first {N_WARM} places are not counted, because tables are filled there. A time
 goes from the time stamp of the input event to the paint that shows the whole answer; frames come every 16.7 ms. The
-server's part is the time in which a request of the page runs, by Resource Timing; the browser's is the rest, and the
-first paint is that of the feedback. Letters of a search are typed one after the answer to the other."""
+server's part is the time in which a request of the page runs, by Resource Timing; the browser's is the rest; feedback
+is the first paint after the input. Processor times are those of the server and of the page's main thread: on a loaded
+machine they count. Letters of a search are typed one after the answer to the other."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -71,12 +85,11 @@ def _loads(browser: Chromium, server: Served) -> list[dict[str, float]]:
 
 def _times(browser: Chromium, server: Served, places: Sequence[Chosen]) -> dict[str, list[Timed]]:
     """The times of each interaction at each place but the first ones."""
-    page = browser.page()
-    prepare(page)
-    page.open(server.address)
+    measured = MeasuredPage(browser.page(), server)
+    measured.page.open(server.address)
     found: dict[str, list[Timed]] = {}
     for at, place in enumerate(places):
-        for name, timed in interactions(page, place, places[at - 1]):
+        for name, timed in interactions(measured, place, places[at - 1]):
             if at >= N_WARM:
                 found.setdefault(name, []).append(timed)
         say(f"{at + 1} of {len(places)}: {place.path} {place.symbol}")
@@ -89,40 +102,27 @@ def _report(
     first = {each: [load[each] for load in loads] for each in ("first-paint", "first-contentful-paint")}
     paint = {each: {"p50": percentile(ms, 0.5), "p95": percentile(ms, 0.95)} for each, ms in first.items()}
     figures = {each: _figures(of) for each, of in times.items()}
-    rows = [[each, *(number(value, "{:,.0f}") for value in of.values())] for each, of in figures.items()]
-    head = (
-        "input",
-        "inputs",
-        "p50 ms",
-        "p95 ms",
-        "server p50",
-        "server p95",
-        "browser p50",
-        "browser p95",
-        "first paint p95",
-    )
+    rows = [[each, *(number(of[name], "{:,.0f}") for name in COLUMNS)] for each, of in figures.items()]
     opened = markdown(
         ("opening the page", "p50 ms", "p95 ms"),
         [[each.replace("-", " "), *(number(value, "{:,.0f}") for value in of.values())] for each, of in paint.items()],
     )
-    text = f"{name}, {n_lines:,} lines.\n\n{opened}\n\n{markdown(head, rows)}"
+    text = f"{name}, {n_lines:,} lines.\n\n{opened}\n\n{markdown(('input', *COLUMNS), rows)}"
     results = {"measured": rounded({"lines": n_lines, "paint": paint, "inputs": figures})}
     return Report("explore", text, results, "The page of weft explore", "", NOTES, "weft bench explore --folder DIR")
 
 
 def _figures(timed: Sequence[Timed]) -> dict[str, float]:
-    total, server = [each.total_ms for each in timed], [each.server_ms for each in timed]
-    browser, feedback = [each.browser_ms for each in timed], [each.feedback_ms for each in timed]
-    return {
-        "inputs": len(timed),
-        "p50": percentile(total, 0.5),
-        "p95": percentile(total, 0.95),
-        "server p50": percentile(server, 0.5),
-        "server p95": percentile(server, 0.95),
-        "browser p50": percentile(browser, 0.5),
-        "browser p95": percentile(browser, 0.95),
-        "feedback p95": percentile(feedback, 0.95),
-    }
+    """The figures of an interaction, named as the columns of the table; all but the first in milliseconds."""
+
+    def ms(name: str, share: float) -> float:
+        return percentile((getattr(each, f"{name}_ms") for each in timed), share)
+
+    figures: dict[str, float] = {"inputs": len(timed), "p50 ms": ms("total", 0.5), "p95 ms": ms("total", 0.95)}
+    figures |= {f"{name} p95": ms(name, 0.95) for name in ("server", "browser", "feedback")}
+    for title, name in (("server CPU", "server_cpu"), ("browser CPU", "browser_cpu")):
+        figures |= {f"{title} p50": ms(name, 0.5), f"{title} p95": ms(name, 0.95)}
+    return figures
 
 
 if __name__ == "__main__":

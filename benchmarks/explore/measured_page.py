@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..chromium import Page
+from .served import Served
 
 ANSWERED = "!document.querySelector('[aria-busy=\"true\"]')"
 """True when no part of the page waits for the server."""
@@ -50,28 +51,43 @@ window.weftMeasure = (type, isShown) => {
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """Milliseconds from one input: to the paint with the answer, to the first paint, and those of the server."""
+    """Milliseconds from one input: to the paint with the answer, to the first paint, and with a request running.
+
+    `server_cpu_ms` is processor time of the server, `browser_cpu_ms` of the page's main thread, without commands.
+    """
 
     total_ms: float
     feedback_ms: float
     server_ms: float
+    server_cpu_ms: float
+    browser_cpu_ms: float
 
     @property
     def browser_ms(self) -> float:
         return self.total_ms - self.server_ms
 
 
-def prepare(page: Page) -> None:
-    """Let each document of a page have the script; the page's own rules do not apply to it."""
-    page.send("Page.addScriptToEvaluateOnNewDocument", source=SCRIPT)
+class MeasuredPage:
+    """A page with the script in each of its documents; the rules of the documents do not apply to it."""
 
+    def __init__(self, page: Page, server: Served) -> None:
+        self.page = page
+        self._server = server
+        page.send("Page.addScriptToEvaluateOnNewDocument", source=SCRIPT)
+        page.send("Performance.enable", timeDomain="threadTicks")
 
-def time_input(page: Page, event: str, condition: str, act: Callable[[], None]) -> Timed:
-    """The times of the next input event of a type; `act` makes it. The answer is shown when `condition` is true."""
-    page.run(f"void weftMeasure({json.dumps(event)}, () => Boolean({condition}))")
-    act()
-    found = page.run("weftTimed")
-    return Timed(found["total"], found["feedback"], found["server"])
+    def time_input(self, event: str, condition: str, act: Callable[[], None]) -> Timed:
+        """The times of the next input event of a type; `act` makes it. The answer is shown when `condition` is true."""
+        self.page.run(f"void weftMeasure({json.dumps(event)}, () => Boolean({condition}))")
+        server, browser = self._server.cpu_ms(), self._cpu_ms()
+        act()
+        found = self.page.run("weftTimed")
+        server, browser = self._server.cpu_ms() - server, self._cpu_ms() - browser
+        return Timed(found["total"], found["feedback"], found["server"], server, browser)
+
+    def _cpu_ms(self) -> float:
+        metrics = {each["name"]: each["value"] for each in self.page.send("Performance.getMetrics")["metrics"]}
+        return float(1e3 * (metrics["TaskDuration"] - metrics["DevToolsCommandDuration"]))
 
 
 def go(page: Page, address: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,9 +22,14 @@ END_WITHIN_S = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A running server: its address, which ends with a slash, and views as JSON."""
+    """A running server: its address, which ends with a slash, views as JSON, and its processor time."""
 
     address: str
+    pid: int
+
+    def cpu_ms(self) -> float:
+        """Processor time of the process so far, in milliseconds. Source: clock_getcpuclockid(3) of Linux."""
+        return 1e3 * time.clock_gettime(~self.pid << 3 | 2)
 
     def view(self, name: str, **arguments: Any) -> dict[str, Any]:
         headers = {"content-type": "application/json"}
@@ -51,7 +57,7 @@ def served(folder: Path, environment: Mapping[str, str], *options: str) -> Itera
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(environment))
     assert process.stdout is not None
     try:
-        yield Served(process.stdout.readline().strip())
+        yield Served(process.stdout.readline().strip(), process.pid)
     finally:
         process.terminate()
         process.wait(END_WITHIN_S)

@@ -53,7 +53,8 @@ export function boxes(nodes, about) {
     }
     const most = Math.max(...arriving);
     arriving.forEach((n, at) => links[at].classList.replace("heat0", `heat${heat(n, most)}`));
-    legend.append(scale(most), h("span", {}, "Curves are calls, the wider the more; their arrows point at what is called"));
+    legend.append(scale(most));
+    if (curves.length) legend.append(h("span", {}, "Curves are calls, the wider the more; their arrows point at what is called"));
     links.forEach((link, at) => {
       const point = () => {
         picture.classList.add("picked");

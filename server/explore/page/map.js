@@ -13,27 +13,29 @@ const KINDS = { file: ["definition"], folder: ["entry", "entries"], folders: ["f
 export async function showMap(args, { signal, onShown }) {
   const path = args.path ?? "";
   const level = await view("map", { path, start: Number(args.start) || 0 }, signal);
-  const about = { address: (node) => address(node, level), label, words };
-  const picture = level.nodes.length ? boxes(level.nodes, about) : null;
-  const beside = h("div", { class: "beside" });
-  const below = h("div");
-  // The calls of a large repository take longer than its boxes, so they follow.
-  onShown(() => panel(beside, signal)(async (own) => {
-    const calls = await view("calls", { path }, own);
-    picture?.addCalls(calls);
-    below.replaceChildren(allBoxes(level, calls));
-    return [hotSpots(calls.hot), pairs(level, calls)];
-  }));
-  const n = counted(level.nNodes, ...KINDS[level.kind]);
+  const content = level.nodes.length ? overview(level, path, signal, onShown) : [empty(nothing(level))];
   return [
     crumbs(level.root, level.path),
     h("h1", {}, level.path || level.root || "Workspace"),
-    soft(`${n}, ${counted(level.nLines, "line")}. `, level.kind === "file" && h("a", { href: to("file", { path }) }, "Show the file")),
-    picture ? h("div", { class: "overview" }, picture.element, beside) : empty(nothing(level)),
-    pages(level, path),
-    below,
+    soft(`${counted(level.nNodes, ...KINDS[level.kind])}, ${counted(level.nLines, "line")}. `,
+      level.kind === "file" && h("a", { href: to("file", { path }) }, "Show the file")),
+    ...content,
     level.kind === "folder" && notIndexed(level),
   ].filter(Boolean);
+}
+
+/** The boxes at once; their calls, which take longer in a large repository, follow. */
+function overview(level, path, signal, onShown) {
+  const picture = boxes(level.nodes, { address: (node) => address(node, level), label, words });
+  const beside = h("div", { class: "beside" });
+  const below = h("div");
+  onShown(() => panel(beside, signal)(async (own) => {
+    const calls = await view("calls", { path }, own);
+    picture.addCalls(calls);
+    below.replaceChildren(allBoxes(level, calls));
+    return [hotSpots(calls.hot), pairs(level, calls)];
+  }));
+  return [h("div", { class: "overview" }, picture.element, beside), pages(level, path), below];
 }
 
 const nothing = (level) => (level.kind === "file" ? "This file defines nothing that the map could show."
@@ -99,7 +101,7 @@ function allBoxes(level, calls) {
 function notIndexed(level) {
   const left = level.nNotIndexed - level.notIndexed.length;
   const rows = level.notIndexed.map((each) => [h("code", {}, each.name), " ", h("span", { class: "soft" }, each.reason)]);
-  return h("details", {}, h("summary", {}, `Not indexed (${number(level.nNotIndexed)})`),
+  return h("details", { open: !level.nodes.length }, h("summary", {}, `Not indexed (${number(level.nNotIndexed)})`),
     rows.length ? list(rows) : empty("Everything in this folder is indexed."),
     left > 0 && soft(`${number(left)} more are not shown.`));
 }
