@@ -277,6 +277,39 @@ def test_a_stale_answer_is_never_shown(page, server):
     )
 
 
+def test_a_completion_of_another_line_is_never_shown(page, server):
+    show(page, server, VIEWS["line"])
+    page.send("Fetch.enable", patterns=[{"urlPattern": "*/api/completion"}])
+    page.click(".panel button")
+    request = held(page, "completion")
+    page.click("#line-4")
+    page.wait_until(f"{ANSWERED} && document.querySelector('.panel h2').textContent.startsWith('Fragments for line 4')")
+    page.wait_for_event(
+        lambda event: (
+            event["method"] == "Network.loadingFailed"
+            and event["params"]["requestId"] == request["networkId"]
+            and event["params"]["canceled"]
+        )
+    )
+    assert page.run("document.querySelectorAll('.panel h2').length") == 1
+
+
+def test_letters_that_are_typed_while_a_search_runs_are_one_search(page, server):
+    show(page, server)
+    page.send("Fetch.enable", patterns=[{"urlPattern": "*/api/search"}])
+    page.press("/")
+    for letter in "Basket":
+        page.press(letter)
+    queries = []
+    for _ in range(2):
+        request = held(page, "search")
+        queries.append(json.loads(request["request"]["postData"])["query"])
+        page.send("Fetch.continueRequest", requestId=request["requestId"])
+    page.wait_until(f"{ANSWERED} && !document.querySelector('#suggestions').hidden")
+    assert queries == ["Ba", "Basket"]
+    assert text(page, "#suggestions strong") == "Basket"
+
+
 def test_a_waiting_page_says_so_at_once(page, server):
     show(page, server, VIEWS["file"])
     page.send("Fetch.enable", patterns=[{"urlPattern": "*/api/retrieval"}])

@@ -1,6 +1,6 @@
 // The picture of a level: a treemap of links, coloured by calls, with a curve for the calls between two boxes.
 
-import { h, number, s } from "./dom.js";
+import { counted, h, number, s } from "./dom.js";
 import { treemap } from "./treemap.js";
 
 const PIXELS_PER_CURVE = 40; // of the width; more curves would hide the boxes, so the weaker appear for a chosen box only
@@ -31,7 +31,7 @@ export function boxes(nodes, about) {
       Object.assign(style, { left: `${x}px`, top: `${y}px`, width: `${w}px`, height: `${height}px` });
       classList.toggle("unnamed", w < 34 || height < 20);
       classList.toggle("terse", w < 70 || height < 44);
-      classList.toggle("tall", height > 84);
+      classList.toggle("tall", w > 96 && height > 84);
     });
     const n = Math.round(width / PIXELS_PER_CURVE);
     curves.forEach((each, at) => {
@@ -54,13 +54,16 @@ export function boxes(nodes, about) {
     const most = Math.max(...arriving);
     arriving.forEach((n, at) => links[at].classList.replace("heat0", `heat${heat(n, most)}`));
     legend.append(scale(most));
+    if (calls.nEdges > calls.edges.length) {
+      legend.append(h("span", {}, `Calls of the strongest ${number(calls.edges.length)} of ${number(calls.nEdges)} pairs`));
+    }
     if (curves.length) legend.append(h("span", {}, "Curves are calls, the wider the more; their arrows point at what is called"));
     links.forEach((link, at) => {
       const point = () => {
         picture.classList.add("picked");
         curves.forEach((each) => each.element.classList.toggle("on", each.from === at || each.to === at));
         pointed.replaceChildren(h("strong", {}, nodes[at].name), ` ${about.words(nodes[at])}. `,
-          `Called ${number(arriving[at])} times from other boxes and elsewhere; calls out of it: ${number(leaving[at])}.`);
+          `${counted(arriving[at], "call")} to it and ${number(leaving[at])} out of it.`);
       };
       for (const name of ["pointerenter", "focus"]) link.addEventListener(name, point);
       for (const name of ["pointerleave", "blur"]) link.addEventListener(name, () => picture.classList.remove("picked"));

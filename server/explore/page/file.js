@@ -21,24 +21,29 @@ export async function showFile(args, { signal, onShown }) {
   const completed = h("div", { "aria-live": "polite" });
   const showFound = panel(found, signal);
   const showCompleted = panel(completed, signal);
-  let before = null; // the fragments of the earlier ranking of this line
+  let isAsked = false; // a change of the form ranks again only what was ranked
+  let before = { line: 0, fragments: null }; // the last answer
 
-  const retrieve = () => showFound(async (own) => {
-    const ranked = await view("retrieval", { path, line, ...ranking.values() }, own);
-    const nodes = fragments(ranked, line, before?.line === line ? before.fragments : null);
-    before = { line, fragments: ranked.fragments };
-    return nodes;
-  });
+  const retrieve = () => {
+    isAsked = true;
+    const wanted = line;
+    return showFound(async (own) => {
+      const ranked = await view("retrieval", { path, line: wanted, ...ranking.values() }, own);
+      const nodes = fragments(ranked, wanted, before.line === wanted ? before.fragments : null);
+      before = { line: wanted, fragments: ranked.fragments };
+      return nodes;
+    });
+  };
   const complete = () => showCompleted(async (own) => completion(await view("completion", { path, line }, own)));
   const choose = (chosen) => {
     line = chosen;
     history.replaceState(history.state, "", to("file", { path, line }));
     button.textContent = `Complete at the end of line ${line}`;
-    completed.replaceChildren();
+    showCompleted(() => []);
     retrieve();
   };
 
-  const ranking = rankingForm(settings, () => before && retrieve());
+  const ranking = rankingForm(settings, () => isAsked && retrieve());
   const button = h("button", { type: "button", onclick: complete }, `Complete at the end of line ${line}`);
   const lines = listing(file, line, choose);
   onShown(() => {

@@ -24,17 +24,18 @@ export function searchBox(leave) {
   let isAsking = false;
 
   async function ask() {
-    const query = input.value.trim();
-    if (query.length < MIN_LETTERS) return close();
-    if (isAsking) return undefined;
+    if (isAsking) return;
     isAsking = true;
     input.setAttribute("aria-busy", "true");
-    const found = await view("search", { query }).catch(() => ({ hits: [] }));
+    let query;
+    let hits;
+    do {
+      query = input.value.trim();
+      hits = query.length < MIN_LETTERS ? [] : await view("search", { query }).then((found) => found.hits, () => []);
+    } while (input.value.trim() !== query);
     isAsking = false;
-    if (input.value.trim() !== query) return ask();
     input.setAttribute("aria-busy", "false");
-    if (document.activeElement === input) open(found.hits.slice(0, MAX_SUGGESTIONS));
-    return undefined;
+    open(document.activeElement === input ? hits.slice(0, MAX_SUGGESTIONS) : []);
   }
 
   function open(hits) {

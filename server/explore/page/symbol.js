@@ -2,21 +2,21 @@
 
 import { place, symbolLink, to } from "./address.js";
 import { view } from "./api.js";
-import { bar, code, empty, h, list, number, preview, section, soft } from "./dom.js";
+import { bar, code, counted, empty, h, list, number, preview, section, soft } from "./dom.js";
 import { panel } from "./panel.js";
 import { pathForm } from "./path.js";
 
 export async function showSymbol(args, { signal }) {
   const wanted = { symbol: args.symbol ?? "", path: args.path ?? "", line: Number(args.line) || 0 };
   const found = await view("symbol", wanted, signal);
-  const definitions = found.definitions.entries;
+  const [first, ...others] = found.definitions.entries;
   return [
     h("h1", {}, found.name),
     h("p", {}, place(found.path, found.line), " ", h("a", { href: to("map", { path: found.path }) }, "Map of the file")),
     h("div", { class: "around" },
       entries(found.callers, "Callers"),
-      h("div", { class: "centre" }, definitions.map((each) => section(`Definition in ${each.place}`,
-        code(each.code || each.text, `Definition of ${found.name}`)))),
+      h("div", { class: "centre" }, definition(first, found.name), others.length > 0 && h("details", {},
+        h("summary", {}, counted(others.length, "more definition")), others.map((each) => definition(each, found.name)))),
       entries(found.callees, "Callees")),
     h("div", { class: "columns" },
       section("Relations", soft("Fragments of other files that are related by syntax and calls, strongest first"),
@@ -26,6 +26,8 @@ export async function showSymbol(args, { signal }) {
     uses(wanted, signal),
   ];
 }
+
+const definition = (each, name) => section(`Definition in ${each.place}`, code(each.code || each.text, `Definition of ${name} in ${each.place}`));
 
 /** References and the impact of an edit, which are searched when they are opened. */
 function uses(wanted, signal) {
