@@ -498,9 +498,17 @@ CHECKS = """(() => {
     const skips = levels.filter((level, at) => level > (levels[at - 1] ?? 0) + 1);
     if (skips.length) found.push(`headings skip a level before h${skips}`);
     if (levels.filter((level) => level === 1).length !== 1) found.push("not one h1");
+    for (const each of document.querySelectorAll("body *")) {
+        const { overflowX, overflowY } = getComputedStyle(each);
+        const isCut = (each.scrollWidth > each.clientWidth + 1 && /auto|scroll/.test(overflowX))
+            || (each.scrollHeight > each.clientHeight + 1 && /auto|scroll/.test(overflowY));
+        if (isCut && each.tabIndex < 0 && !each.querySelector("a, button, input, select, summary, [tabindex]")) {
+            found.push(`no key scrolls ${each.tagName} ${each.className}`);
+        }
+    }
     return found;
 })()"""
-"""What can be checked without a library: contrast of text, ids, and the levels of headings."""
+"""What can be checked without a library: contrast of text, ids, levels of headings, and scrolling by keys."""
 
 NAMED_ROLES = {
     "link",
@@ -516,9 +524,10 @@ NAMED_ROLES = {
 }
 
 
-@pytest.mark.parametrize("scheme", PANELS)
-def test_every_view_is_accessible(page, server, scheme):
+@pytest.mark.parametrize("scheme, width", [("light", 1280), ("dark", 420)])
+def test_every_view_is_accessible(page, server, scheme, width):
     page.set_scheme(scheme)
+    page.set_size(width, 800)
     show(page, server)
     for name, address in VIEWS.items():
         go(page, address)
@@ -547,6 +556,7 @@ def test_motion_is_reduced_where_the_system_says_so(page, server):
 
 LIGHTHOUSE_WITHIN_S = 240
 LEAST_SCORE = 0.95
+N_TRIES = 3
 
 
 @pytest.fixture(scope="module")
@@ -573,7 +583,11 @@ def test_lighthouse_finds_nothing(server, lighthouse, tmp_path, name, scheme):
     options += ["--output=json", f"--output-path={report}", "--quiet", f"--chrome-flags={flags}"]
     variables = {**environment(tmp_path), "CHROME_PATH": CHROMIUM}
     command = [*lighthouse, server.address + VIEWS[name], *options]
-    subprocess.run(command, env=variables, capture_output=True, timeout=LIGHTHOUSE_WITHIN_S)
+    for _ in range(N_TRIES):  # its connection to the browser fails on a loaded machine
+        done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=LIGHTHOUSE_WITHIN_S)
+        if report.exists():
+            break
+    assert report.exists(), done.stderr
     found = json.loads(report.read_text("utf-8"))
     scores = {category: each["score"] for category, each in found["categories"].items()}
     print(f"{name}, {scheme}: {scores}")

@@ -12,6 +12,7 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ...errors import UserError
 from ..bootstrap import percentile
@@ -70,7 +71,10 @@ def _measure(options: argparse.Namespace) -> Report:
             tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile,
             Chromium(command, Path(profile)) as browser,
         ):
-            return _report(options.folder.name, n_lines, _loads(browser, server), _times(browser, server, places))
+            loads, times = _loads(browser, server), _times(browser, server, places)
+    text, results = _report(options.folder.name, n_lines, loads, times)
+    command_line = f"weft bench explore --folder DIR --places {options.places}"
+    return Report("explore", text, results, "The page of weft explore", "", NOTES, command_line)
 
 
 def _loads(browser: Chromium, server: Served) -> list[dict[str, float]]:
@@ -98,7 +102,8 @@ def _times(browser: Chromium, server: Served, places: Sequence[Chosen]) -> dict[
 
 def _report(
     name: str, n_lines: int, loads: Sequence[Mapping[str, float]], times: Mapping[str, Sequence[Timed]]
-) -> Report:
+) -> tuple[str, dict[str, Any]]:
+    """The text and the figures of a report."""
     first = {each: [load[each] for load in loads] for each in ("first-paint", "first-contentful-paint")}
     paint = {each: {"p50": percentile(ms, 0.5), "p95": percentile(ms, 0.95)} for each, ms in first.items()}
     figures = {each: _figures(of) for each, of in times.items()}
@@ -109,7 +114,7 @@ def _report(
     )
     text = f"{name}, {n_lines:,} lines.\n\n{opened}\n\n{markdown(('input', *COLUMNS), rows)}"
     results = {"measured": rounded({"lines": n_lines, "paint": paint, "inputs": figures})}
-    return Report("explore", text, results, "The page of weft explore", "", NOTES, "weft bench explore --folder DIR")
+    return text, results
 
 
 def _figures(timed: Sequence[Timed]) -> dict[str, float]:

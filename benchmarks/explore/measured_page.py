@@ -17,6 +17,18 @@ ANSWERED = "!document.querySelector('[aria-busy=\"true\"]')"
 """True when no part of the page waits for the server."""
 
 SCRIPT = """
+{
+const requestTime = (began) => {  // in which at least one request of a view runs
+  const requests = performance.getEntriesByType("resource")
+    .filter((each) => each.name.includes("/api/") && each.startTime >= began)
+    .sort((one, other) => one.requestStart - other.requestStart);
+  let [time, end] = [0, 0];
+  for (const { requestStart, responseEnd } of requests) {
+    time += Math.max(0, responseEnd - Math.max(requestStart, end));
+    end = Math.max(end, responseEnd);
+  }
+  return time;
+};
 window.weftMeasure = (type, isShown) => {
   performance.clearResourceTimings();
   window.weftTimed = new Promise((resolve) => addEventListener(type, (event) => {
@@ -27,25 +39,28 @@ window.weftMeasure = (type, isShown) => {
       port1.onmessage = run;
       port2.postMessage(0);
     };
-    const look = () => requestAnimationFrame(() => {
-      const shown = isShown();
-      afterPaint(() => {
-        feedback ||= performance.now() - began;
-        if (!shown) return look();
-        const requests = performance.getEntriesByType("resource").filter((each) => each.name.includes("/api/"));
-        const spans = requests.filter((each) => each.startTime >= began)
-          .map((each) => [each.requestStart, each.responseEnd]).sort((one, other) => one[0] - other[0]);
-        let [server, end] = [0, 0];
-        for (const [from, to] of spans) {
-          server += Math.max(0, to - Math.max(from, end));
-          end = Math.max(end, to);
-        }
-        resolve({ total: performance.now() - began, feedback, server });
+    let isLooking = false;
+    const look = () => {
+      if (isLooking) return;
+      isLooking = true;
+      requestAnimationFrame(() => {
+        isLooking = false;
+        const shown = isShown();
+        afterPaint(() => {
+          const now = performance.now();
+          feedback ||= now - began;
+          if (!shown) return;
+          changes.disconnect();
+          resolve({ total: now - began, feedback, server: requestTime(began) });
+        });
       });
-    });
+    };
+    const changes = new MutationObserver(look);
+    changes.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
     look();
   }, { capture: true, once: true }));
 };
+}
 """
 
 

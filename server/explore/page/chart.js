@@ -23,7 +23,7 @@ export function latencyChart(byDay) {
   const ends = points.length === 1 ? [0] : [0, points.length - 1];
   const dates = ends.map((at) => s("text", { x: x(at), y: HEIGHT - 10, "text-anchor": "middle" }, points[at].date));
   const label = `Latency of ${source} by day: median and 95th percentile`;
-  return h("figure", {},
+  return h("figure", { tabindex: 0, "aria-label": "Chart" },
     s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "drawing chart", role: "img", "aria-label": label }, grid, line("p50"), line("p95"), dates),
     h("figcaption", { class: "legend" }, h("span", {}, h("i", { class: "part0" }), "median"),
       h("span", {}, h("i", { class: "part1" }), "95th percentile"), h("span", {}, `Source: ${source}`)));

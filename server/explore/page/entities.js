@@ -25,6 +25,6 @@ export function entityDrawing(found) {
     return [s("circle", { class: isWalked(entity) ? "dot on" : "dot", cx: x, cy: y, r: 4 }),
       s("text", { x: x + (isLeft ? -8 : 8), y: y + 4, "text-anchor": isLeft ? "end" : "start" }, cut(each.name, MAX_NAME))];
   });
-  return h("figure", {}, s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", class: walked.size ? "drawing picked" : "drawing",
+  return h("figure", { tabindex: 0, "aria-label": "Graph" }, s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", class: walked.size ? "drawing picked" : "drawing",
     "aria-label": "Entities and their relations; the table has them too" }, lines, labels));
 }
