@@ -1,12 +1,10 @@
-"""The page of `weft explore`: its views on a small workspace, who may ask, and the page in a real browser."""
+"""The page of `weft explore`: its views on a small workspace, and who may ask. test_explore_page.py has the browser."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,8 +12,10 @@ import pytest
 pytest.importorskip("starlette", reason="the extra `explore` is not installed")
 
 from conftest import environment
+from explore_shop import SECRET, write_shop
 from starlette.testclient import TestClient
 from weft import Config, InvalidArgument, Workspace
+from weft.llm import Cancel
 from weft.server.agents.folders import folders_of
 from weft.server.agents.shared_backend import SharedBackend
 from weft.server.cli.main import main
@@ -27,33 +27,12 @@ from weft.server.explore.sources import shared_views, workspace_views
 from weft.server.explore.views import VIEWS, view
 
 TOKEN = "a-token-of-the-tests"
-SECRET = "ghp_" + "Zx81kQpL0vNd7WmT3sYcR5uHbJ2fGaE9iKo4"
-
-FILES = {
-    "shop/price.py": "RATE = 2\n\n\ndef total(items):\n    return sum(items) * RATE\n",
-    "shop/basket.py": (
-        "from shop.price import total\n\n\nclass Basket:\n    def __init__(self, items):\n"
-        "        self.items = items\n\n    def pay(self):\n        return total(self.items)\n\n"
-        "    def pay_twice(self):\n        return self.pay() + self.pay()\n"
-    ),
-    "app/main.py": "from shop.basket import Basket\n\n\ndef run(items):\n    return Basket(items).pay_twice()\n",
-    "app/keys.py": f'KEY = "{SECRET}"\n',
-    "odd\u202ename.py": "x = 1\n",
-    "README.md": "# Shop\n\nMary Jones wrote the Basket. Mary Jones lives in Leiden, and Peter Smith pays.\n",
-    ".gitignore": "build/\nnotes.txt\n",
-    "build/made.py": "def made(): ...\n",
-    "notes.txt": "mine\n",
-    ".env": "PASSWORD=1\n",
-}
 
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory):
     root = tmp_path_factory.mktemp("explore") / "code"
-    for name, text in FILES.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
-    (root / "away").symlink_to(root.parent, target_is_directory=True)
+    write_shop(root)
     with Workspace([root], Config(cache_dir=str(root.parent / "cache"))) as workspace:
         workspace.index()
         yield workspace
@@ -346,6 +325,28 @@ def test_a_body_that_is_no_object_is_refused(client):
     assert client.post(f"/{TOKEN}/api/map", content=b"{").status_code == 400
 
 
+def test_a_request_that_the_page_drops_is_cancelled():
+    """As uvicorn calls it: the body, then the end of the connection while the view is computed."""
+    was_cancelled = []
+
+    def wait(name, arguments, cancel):
+        was_cancelled.append(cancel.wait(20))
+        return {}
+
+    messages = [{"type": "http.request", "body": b"{}", "more_body": False}, {"type": "http.disconnect"}]
+
+    async def receive():
+        return messages.pop(0)
+
+    async def send(message): ...
+
+    path = f"/{TOKEN}/api/ask"
+    headers = [(b"host", b"127.0.0.1")]
+    scope = {"type": "http", "method": "POST", "path": path, "headers": headers, "query_string": b""}
+    asyncio.run(ExploreApp(wait, TOKEN)(scope, receive, send))
+    assert was_cancelled == [True]
+
+
 def test_every_answer_has_the_headers_that_keep_requests_here(client):
     answers = [client.get(f"/{TOKEN}/"), client.post(f"/{TOKEN}/api/map", json={}), client.get("/wrong/")]
     for answer in answers:
@@ -383,7 +384,11 @@ def test_the_shared_server_shows_what_an_editor_has_not_saved(tmp_path, monkeypa
     tmp_path.chmod(0o700)
     shared = SharedBackend(folder)
     try:
-        views = shared_views(shared)
+        source = shared_views(shared)
+
+        def views(name, arguments):
+            return source(name, arguments, Cancel())
+
         assert views("file", {"path": "a.py"})["lines"] == ["x = 1"]
         document = {
             "uri": (folder / "a.py").as_uri(),
@@ -397,62 +402,3 @@ def test_the_shared_server_shows_what_an_editor_has_not_saved(tmp_path, monkeypa
             views("file", {"path": "../x"})
     finally:
         shared.close()
-
-
-# The real command and a real browser.
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-PANELS = {"light": (0xF4, 0xF6, 0xF9), "dark": (0x1A, 0x21, 0x2B)}
-"""The colour of the first pixel: the header's."""
-
-
-@pytest.fixture(scope="module")
-def address(workspace, tmp_path_factory):
-    folder = next(iter(workspace.indexes()))
-    command = [sys.executable, "-m", "weft", "explore", "--no-open", "--no-cache", str(folder)]
-    variables = environment(tmp_path_factory.mktemp("explore-home"))
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=variables)
-    try:
-        yield process.stdout.readline().strip()
-    finally:
-        process.terminate()
-        process.wait(20)
-        process.stdout.close()
-
-
-def browse(url, folder, *more, scheme="light"):
-    """What Chromium prints for a page, without any request but those of the page."""
-    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run"]
-    command += ["--disable-background-networking", f"--user-data-dir={folder}", "--virtual-time-budget=6000"]
-    command += [f"--blink-settings=preferredColorScheme={int(scheme == 'light')}", *more, url]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
-def test_a_browser_shows_the_map_and_retrieval(address, tmp_path):
-    dom = browse(address, tmp_path / "profile", "--dump-dom")
-    assert len(re.findall(r'<a [^>]*class="box', dom)) == 5
-    assert 'class="edge' in dom and "Basket.pay" in dom and ".env" in dom
-    dom = browse(f"{address}#/file?path=app/main.py&line=5", tmp_path / "profile", "--dump-dom")
-    assert "Fragments for line 5" in dom and "shop/basket.py" in dom
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_follows_the_colours_of_the_system(address, tmp_path, scheme):
-    picture = tmp_path / "page.png"
-    browse(address, tmp_path / "profile", f"--screenshot={picture}", scheme=scheme)
-    assert first_pixel(picture.read_bytes()) == PANELS[scheme]
-
-
-def first_pixel(png):
-    """Its red, green and blue: the first row's filters leave the first pixel as it is."""
-    import zlib
-
-    data, at = b"", 8
-    while at < len(png):
-        size = int.from_bytes(png[at : at + 4], "big")
-        if png[at + 4 : at + 8] == b"IDAT":
-            data += png[at + 8 : at + 8 + size]
-        at += 12 + size
-    return tuple(zlib.decompress(data)[1:4])

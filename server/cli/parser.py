@@ -20,6 +20,7 @@ BENCHMARKS = {
     "completion": ("completion", "quality and speed of completions"),
     "typed": ("typed", "what completions save while real commits are typed"),
     "next-edit": ("next_edit", "what is offered after each hunk of real commits"),
+    "explore": ("explore", "time of the page of weft explore in a real browser"),
     "agents": ("agents", "tokens that an agent reads to find what must change"),
     "scorer": ("scorer", "fit of the workspace model's candidate scorer"),
     "token-model": ("token_model", "fit of the workspace model's token model"),

@@ -5,6 +5,7 @@ Owns who may ask. The views are those of `views.py`, computed by a `ViewSource` 
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -17,6 +18,7 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from ...errors import InvalidArgument, WeftError
+from ...llm import Cancel
 from ..http_api.app import TooLarge, json_body
 from ..http_api.serve import run_app
 from .sources import ViewSource
@@ -96,13 +98,26 @@ class ExploreApp:
 
     async def _view(self, request: Request) -> Response:
         try:
-            arguments = await json_body(request)
-            found = await run_in_threadpool(self._views, request.path_params["view"], arguments)
+            found = await self._run(request, request.path_params["view"], await json_body(request))
         except InvalidArgument as error:
             return JSONResponse({"error": str(error)}, 413 if isinstance(error, TooLarge) else 400)
         except WeftError as error:
             return JSONResponse({"error": str(error)}, 500)
         return JSONResponse(found)
+
+    async def _run(self, request: Request, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A view, computed in a thread; it is cancelled when the page drops the request. Raises WeftError."""
+        cancel = Cancel()
+
+        async def cancel_when_gone() -> None:
+            await request.receive()  # after the body, only the end of the connection comes
+            cancel.cancel()
+
+        waiting = asyncio.create_task(cancel_when_gone())
+        try:
+            return await run_in_threadpool(self._views, name, arguments, cancel)
+        finally:
+            waiting.cancel()
 
 
 def _host_name(host: str) -> str:

@@ -14,20 +14,20 @@ from ..agents.shared_backend import SharedBackend
 from ..workspace.workspace import Workspace
 from .views import view
 
-ViewSource = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
-"""Computes a view of a name with arguments. Raises WeftError. Called from several threads."""
+ViewSource = Callable[[str, Mapping[str, Any], Cancel], Mapping[str, Any]]
+"""Computes a view of a name with arguments, until it is cancelled. Raises WeftError. Called from several threads."""
 
 
 def workspace_views(workspace: Workspace) -> ViewSource:
     """The views of a workspace of this process."""
-    return lambda name, arguments: view(workspace, name, arguments)
+    return lambda name, arguments, cancel: view(workspace, name, arguments, cancel)
 
 
 def shared_views(shared: SharedBackend) -> ViewSource:
     """The views of the shared server, with the unsaved text of its editors."""
 
-    def ask(name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        found = shared.ask("weft/explore", {"name": name, "arguments": dict(arguments)}, Cancel())
+    def ask(name: str, arguments: Mapping[str, Any], cancel: Cancel) -> Mapping[str, Any]:
+        found = shared.ask("weft/explore", {"name": name, "arguments": dict(arguments)}, cancel)
         if found["error"]:
             raise InvalidArgument(found["error"])
         result: Mapping[str, Any] = found["view"]

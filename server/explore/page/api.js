@@ -1,20 +1,21 @@
-// The views of the server. A newer request of a page cancels its older ones.
+// Requests to the server: the JSON of one view by POST.
 
-/** The JSON of a view; throws an Error with the server's message. */
+/** The server does not answer, or answers with another token: the page can only try again. */
+export class Unreachable extends Error {}
+
+const ENDED = "Weft does not answer. If you ended it, start `weft explore` again and open the address that it prints.";
+const OTHER_TOKEN = "Weft was started again with another address. Open the address that it printed.";
+
+/** The JSON of a view. Throws an Error with the server's sentence, Unreachable, or the AbortError of the signal. */
 export async function view(name, args = {}, signal = undefined) {
-  let answer;
-  try {
-    answer = await fetch(`api/${name}`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(args),
-      signal,
-    });
-  } catch (error) {
+  const headers = { "content-type": "application/json" };
+  const answer = await fetch(`api/${name}`, { method: "POST", headers, body: JSON.stringify(args), signal })
+    .catch((error) => { throw error.name === "AbortError" ? error : new Unreachable(ENDED); });
+  if (answer.status === 401) throw new Unreachable(OTHER_TOKEN);
+  const found = await answer.json().catch((error) => {
     if (error.name === "AbortError") throw error;
-    throw new Error("Weft does not answer. Start `weft explore` again, and open the address that it prints.");
-  }
-  const found = await answer.json().catch(() => ({ error: `Weft answered with status ${answer.status}. Reload the page.` }));
-  if (!answer.ok || found.error) throw new Error(found.error ?? `Weft answered with status ${answer.status}.`);
+    return { error: `Weft answered with status ${answer.status} and no JSON. Its terminal says why.` };
+  });
+  if (found.error) throw new Error(found.error);
   return found;
 }
