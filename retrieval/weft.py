@@ -179,6 +179,7 @@ class _Selection:
         n_lines = min(MAX_WINDOW_LINES, self._n_lines_free // max(n_free, 1))
         weight = 1 / float(scores[best[0]]) if best else 0.0
         line_sets: list[frozenset[str]] = []
+        by_term = self._view.scores(self._terms)
         for window in best:
             if self.n_fragments == self._options.k:
                 break
@@ -193,7 +194,7 @@ class _Selection:
                 continue
             line_sets.append(lines)
             fragment = Fragment((location, *self._copies(window, n_lines, text)), text)
-            parts = (words_part(self._view, self._terms, window, weight),) if self._options.explain else ()
+            parts = (words_part(self._view, by_term, window, weight),) if self._options.explain else ()
             self._add(RankedFragment(fragment, float(scores[window]) * weight, parts))
 
     def retrieved(self) -> Retrieved:
