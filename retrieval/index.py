@@ -70,6 +70,7 @@ class RepositoryIndex:
         *(
             "_columns",
             "_is_merged",
+            "_latest_relations",
             "_names",
             "_owners",
             "_paths",
@@ -108,6 +109,7 @@ class RepositoryIndex:
         self._paths = IdTable()
         self._names: DefinitionIndex | None = None  # of this snapshot or one before
         self._is_merged = True  # whether `lexical` is settled
+        self._latest_relations: tuple[str, bytes, Relations] | None = None  # with the path and the text of the query
 
     @classmethod
     def build(
@@ -189,6 +191,7 @@ class RepositoryIndex:
         new: RepositoryIndex = RepositoryIndex.__new__(RepositoryIndex)
         for name in self.__slots__[:-1]:
             setattr(new, name, getattr(self, name))
+        new._latest_relations = None
         new.graph = self.graph.settled(is_over)
         if not new._is_merged and not is_over():
             new.lexical, new._is_merged = self.lexical.settled(), True
@@ -275,7 +278,7 @@ class RepositoryIndex:
             setattr(self, name, value)
         self._relations = self._relations, frozenset()  # type: ignore[assignment]
         owners = np.zeros(self.lexical.n_ids, np.int32)
-        self._names, self._is_merged = None, True
+        self._names, self._is_merged, self._latest_relations = None, True, None
         self._paths = IdTable()
         for path in self.lexical.paths:
             ids = self.lexical.ids(path)
@@ -386,8 +389,14 @@ class CursorView:
     @cached_property
     def relations(self) -> Relations:
         """The relations between the view's fragments, for the graph that ends at the cursor."""
+        # Another strategy, weight or number at one place needs the same relations, and its rows stay valid.
+        latest = self.index._latest_relations
+        if latest is not None and latest[:2] == (self.path, self.prefix):
+            return latest[2]
         own = Spans(self.first_own, self.own_starts, self.own_ends)
-        return self.index.relations.with_changes(self.graph, {self.path: own})
+        relations = self.index.relations.with_changes(self.graph, {self.path: own})
+        self.index._latest_relations = self.path, self.prefix, relations
+        return relations
 
     def paths_from_cursor(self) -> Callable[[Location], tuple[str, ...]]:
         """The strongest path of relations from the cursor to the fragment with the most lines of a location.
