@@ -56,6 +56,20 @@ class DirectoryTree:
         steps = distances(a + self._first_file, b + self._first_file, self._parents)
         return np.power(self._weight, steps, dtype=np.float64) * np.where(a == b, 1.0, self._both_ends)
 
+    def node_of(self, file: int) -> int:
+        """The node of a file in the tree, whose first node is the folder."""
+        return self._first_file + file
+
+    def file_of(self, node: int) -> int:
+        """The file at a node; below 0 for a directory."""
+        return node - self._first_file
+
+    def beside(self, node: int) -> list[int]:
+        """The nodes next to one: its directory, and of a directory its entries."""
+        entries = np.flatnonzero(self._parents == node) if node < self._first_file else ()
+        parent = int(self._parents[node])
+        return [*([parent] if parent >= 0 else []), *map(int, entries)]
+
     def _placed(self, x: Floats) -> Floats:
         placed = np.zeros(len(self._forest))
         placed[self._position] = x

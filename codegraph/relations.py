@@ -21,7 +21,6 @@ from .arrays import Floats, Int32s, Int64s, Ints, lookup_sorted, scatter_add, su
 from .cover import Spans
 from .graph import CodeGraph
 from .graph_arrays import ReachedNodes
-from .path_reconstruction import reconstruct_path
 from .path_search import (
     ReachedDefinitions,
     follow_calls,
@@ -31,6 +30,7 @@ from .path_search import (
     with_ancestors,
 )
 from .segmented_graph import GraphSegment, SegmentedGraph
+from .strongest_paths import StrongestPaths
 from .weights import Weights
 
 CUTOFF = 1e-3
@@ -49,12 +49,11 @@ class Relations:
     removed. Results are float64 arrays over all ids up to `n_ids`, 0 where no fragment has the id.
     """
 
-    __slots__ = ("_cached_strengths", "_call_rows", "_mass", "_segmented")
+    __slots__ = ("_call_rows", "_mass", "_segmented")
 
     _segmented: SegmentedGraph
     _call_rows: dict[tuple[int, float], _CallRow]
     _mass: Floats | None
-    _cached_strengths: tuple[tuple[str, int], list[Floats]] | None
 
     def __init__(self, weights: Weights | None = None) -> None:
         """The relations of an empty repository."""
@@ -191,24 +190,14 @@ class Relations:
             result.update({paths[arrays.files[i]]: parts[i] for i in np.flatnonzero(segment.alive).tolist()})
         return result
 
-    def relation_path(self, path: str, line: int, fragment_id: int) -> tuple[str, ...]:
-        """The strongest path from the code at a line to a fragment, as its steps between files and along calls.
+    def paths_from(self, path: str, line: int) -> RelationPaths:
+        """The strongest paths from the code at a line. For one thread; many paths from one line cost little more."""
+        return RelationPaths(self._segmented, self._segmented.node_at(path, line))
 
-        A step reads "b.py: call f -> a.py: def f", or "a.py -> b.py" when only directories lead there. Empty when both
-        are in one file and no call leads there stronger, or the file is unknown. Raises KeyError for an unknown id.
-        """
+    def paths_from_end(self, path: str, line: int) -> RelationPaths:
+        """As `paths_from`, as if the file ended after the line. Calls above it mean what they do in the whole file."""
         segmented = self._segmented
-        (number,), at = segmented.fragments(np.array([fragment_id]))
-        found = segmented.node_at(path, line)
-        if found is None:
-            return ()
-        # An explanation needs many fragments from one cursor.
-        kept = self._cached_strengths
-        if kept is None or kept[0] != (path, line):
-            kept = self._cached_strengths = ((path, line), self._strengths(*found))
-        cover, shares, _ = segmented.segments[number].arrays.cover_of(at)
-        best = int(np.argmax(shares * kept[1][number][cover.nodes]))
-        return reconstruct_path(segmented, kept[1], (int(number), int(cover.nodes[best])))
+        return RelationPaths(segmented, segmented.node_at(path, line), segmented.nodes_below(path, line))
 
     def __getstate__(self) -> SegmentedGraph:
         return self._segmented
@@ -222,7 +211,6 @@ class Relations:
         self._call_rows = call_rows
         # Computed on demand from the arrays.
         self._mass = None
-        self._cached_strengths = None
 
     # Syntax and directories: W x = A K A^T x
 
@@ -402,6 +390,31 @@ class Relations:
                 row[i] = 0
             total[i], mass[i] = row @ scores, row.sum()
         return _ratio(total, mass)
+
+
+class RelationPaths:
+    """The strongest paths from the code at a line, the node that is the start of `Relations.relation_to_cursor`."""
+
+    def __init__(
+        self, segmented: SegmentedGraph, source: tuple[GraphSegment, int] | None, hidden: range = range(0)
+    ) -> None:
+        self._segmented = segmented
+        self._paths = None if source is None else StrongestPaths(segmented, source, CUTOFF, hidden)
+
+    def to(self, fragment_id: int) -> tuple[str, ...]:
+        """The strongest path to the part of a fragment that is related most, as its steps between files and along
+        calls.
+
+        A step reads "b.py: call f -> a.py: def f", or "a.py -> b.py" when only directories lead there. Empty when both
+        are in one file and no call leads there stronger, or the file of the line is unknown. Of equally strong paths
+        it is one with the fewest steps. Raises KeyError for an unknown id.
+        """
+        (number,), at = self._segmented.fragments(np.array([fragment_id]))
+        if self._paths is None:
+            return ()
+        cover, shares, _ = self._segmented.segments[number].arrays.cover_of(at)
+        parts = {node: share for node, share in zip(cover.nodes.tolist(), shares.tolist(), strict=True) if share > 0}
+        return self._paths.to(int(number), parts)[1] if parts else ()
 
 
 class _CallRow(NamedTuple):

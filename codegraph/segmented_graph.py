@@ -187,6 +187,16 @@ class SegmentedGraph:
         starts = self.graph.files[path].nodes[NODE_START]
         return segment, segment.arrays.listed_node(file, max(int(np.searchsorted(starts, line, side="right")) - 1, 0))
 
+    def nodes_below(self, path: str, line: int) -> range:
+        """The nodes of a file that begin after a line; they are consecutive. None for an unknown file."""
+        found = self.find_file(path)
+        if found is None:
+            return range(0)
+        segment, file = found
+        starts = self.graph.files[path].nodes[NODE_START]
+        index, end = int(np.searchsorted(starts, line, side="right")), int(segment.arrays.node_start[file + 1])
+        return range(segment.arrays.listed_node(file, index) if index < len(starts) else end, end)
+
     def fragments(self, ids: Ints) -> tuple[Int32s, Int64s]:
         """The segment of each fragment and the index in its arrays.
 

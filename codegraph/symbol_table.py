@@ -461,6 +461,12 @@ def _headers(entries: Iterable[Entry]) -> list[tuple[object, ...]]:
     return [(e.bases, e.returns) for e in entries if isinstance(e, Definition)]
 
 
+def innermost_definition(definitions: tuple[Definition, ...], line: int) -> Definition | None:
+    """The innermost of a file's definitions that contains `line`; None outside of all. Needs no symbol table."""
+    index = _innermost(definitions, [definition.start_line for definition in definitions], line)
+    return None if index == MODULE_SCOPE else definitions[index]
+
+
 def _innermost(definitions: tuple[Definition, ...], starts: list[int], line: int) -> int:
     index = bisect_right(starts, line) - 1
     while index != MODULE_SCOPE and definitions[index].end_line <= line:

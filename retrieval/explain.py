@@ -5,14 +5,15 @@ Owns the text of explanations. Knows the word scores and relations of a view, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from .bm25 import FloatArray
 from .index import CursorView
-from .values import Component, Fragment, Location, Retrieved, ScorePart
+from .max_score import FragmentScores
+from .values import Component, Location, RankedFragment, Retrieved, ScorePart
 
 N_TERMS = 8
 """Limit of terms in an explanation, best first."""
@@ -24,9 +25,9 @@ N_WITHHELD = 10
 """Limit of windows of the cursor's file in an explanation."""
 
 
-def words_part(view: CursorView, query: Mapping[str, float], fragment: int, weight: float = 1.0) -> ScorePart:
+def words_part(view: CursorView, scores: FragmentScores, fragment: int, weight: float = 1.0) -> ScorePart:
     """The BM25 score of a candidate, times `weight`, with what each term adds to it."""
-    terms = {term: weight * value for term, value in view.bm25_terms(query, fragment).items()}
+    terms = {term: weight * value for term, value in scores.terms(view.cut_id(fragment)).items()}
     named = [f"{term} {value:.2f}" for term, value in list(terms.items())[:N_TERMS]]
     rest = list(terms.values())[N_TERMS:]
     if rest:
@@ -65,9 +66,11 @@ def with_paths(found: Retrieved, rename: Callable[[str], str]) -> Retrieved:
     return replace(found, fragments=fragments, left_out=tuple((location(at), why) for at, why in found.left_out))
 
 
-def path_from_cursor(view: CursorView, fragment: Fragment) -> tuple[str, ...]:
-    """The steps of `RankedFragment.path`."""
-    return view.relations.relation_path(view.path, view.cursor_line, view.window_at(fragment.locations[0]))
+def with_paths_from_cursor(view: CursorView, fragments: Iterable[RankedFragment]) -> Iterator[RankedFragment]:
+    """The fragments with the steps of `RankedFragment.path`."""
+    path_to = view.paths_from_cursor()
+    for ranked in fragments:
+        yield replace(ranked, path=path_to(ranked.fragment.locations[0]))
 
 
 def excluded_windows(view: CursorView, query: Mapping[str, float], k: int) -> tuple[tuple[Location, str], ...]:
@@ -75,14 +78,16 @@ def excluded_windows(view: CursorView, query: Mapping[str, float], k: int) -> tu
 
     Best first. This looks at the whole indexed file, also after the cursor: it explains, and ranks nothing.
     """
+    if not k:
+        return ()
     shown = [(score, start, end, "the prompt shows it already") for score, start, end in view.shown_windows(query)]
     later = [
         (score, start, end, "after the cursor" if start > view.cursor_line else "holds code after the cursor")
         for score, start, end in view.later_windows(query)
     ]
     # The idf of the view and of the whole index differ slightly, so scores are relative to the kth best of each.
-    others = view.index.lexical.bm25(query) * view.candidates[: view.first_own]
-    found = _beyond(shown, _kth_best(view.bm25(query), k)) + _beyond(later, _kth_best(others, k))
+    _, scores = view.best(query, k)
+    found = _beyond(shown, _kth_best(scores, k)) + _beyond(later, _kth_best(view.best_of_others(query, k), k))
     found.sort(key=lambda item: -item[0])
     return tuple((Location(view.path, start, end), reason) for _, start, end, reason in found[:N_WITHHELD])
 
@@ -96,7 +101,6 @@ def _beyond(windows: Iterable[_Window], least: float) -> list[_Window]:
 
 
 def _kth_best(scores: FloatArray, k: int) -> float:
-    """The kth largest score, or the smallest positive one when there are fewer; infinite when there is none."""
-    positive = scores[scores > 0]
-    k = min(k, len(positive))
-    return float(np.partition(positive, -k)[-k]) if k else np.inf
+    """The kth largest of scores above 0, or the smallest when there are fewer; infinite when there is none."""
+    k = min(k, len(scores))
+    return float(np.partition(scores, -k)[-k]) if k else np.inf

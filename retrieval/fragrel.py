@@ -21,7 +21,7 @@ N_NEIGHBOURS = 3
 def fragrel(view: CursorView, options: RetrievalOptions) -> Ranking:
     """BM25 plus `alpha` times the environment score. With alpha 0 it is BM25, bit by bit."""
     terms = view.query_terms(options.query_lines)
-    words = view.bm25(terms)
+    words, parts = view.bm25(terms), view.scores(terms)
     environment = np.zeros(view.n_ids)
     if options.alpha:
         environment = view.relations.environment(
@@ -35,7 +35,7 @@ def fragrel(view: CursorView, options: RetrievalOptions) -> Ranking:
     def explain(fragment: int) -> tuple[ScorePart, ...]:
         around = options.alpha * float(environment[fragment])
         neighbours = _strongest_neighbours(view, words, fragment, options.include_self)
-        return words_part(view, terms, fragment), ScorePart("environment", around, neighbours)
+        return words_part(view, parts, fragment), ScorePart("environment", around, neighbours)
 
     return Ranking(words + options.alpha * environment, explain)
 
@@ -46,5 +46,7 @@ def _strongest_neighbours(view: CursorView, words: FloatArray, fragment: int, in
     if not include_self:
         strengths[fragment] = 0
     given = strengths * words
-    best = [i for i in np.argsort(-given, kind="stable")[:N_NEIGHBOURS].tolist() if given[i] > 0]
+    least = np.partition(given, -N_NEIGHBOURS)[-N_NEIGHBOURS] if len(given) > N_NEIGHBOURS else 0.0
+    some = np.flatnonzero((given >= least) & (given > 0))
+    best = some[np.argsort(-given[some], kind="stable")[:N_NEIGHBOURS]].tolist()
     return ", ".join(f"{location_text(view.location(i))} ({strengths[i]:.2g} * {words[i]:.2f})" for i in best)

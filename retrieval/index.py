@@ -39,7 +39,7 @@ from .fragments import (
     split_lines,
 )
 from .inverted_index import InvertedIndex
-from .max_score import Cut, best_fragments
+from .max_score import Cut, FragmentScores, best_fragments
 from .static_vectors import StoredVectors, Vectors
 from .terms import count_terms, encode
 from .texts import Texts
@@ -70,6 +70,7 @@ class RepositoryIndex:
         *(
             "_columns",
             "_is_merged",
+            "_latest_relations",
             "_names",
             "_owners",
             "_paths",
@@ -108,6 +109,7 @@ class RepositoryIndex:
         self._paths = IdTable()
         self._names: DefinitionIndex | None = None  # of this snapshot or one before
         self._is_merged = True  # whether `lexical` is settled
+        self._latest_relations: tuple[str, bytes, Relations] | None = None  # with the path and the text of the query
 
     @classmethod
     def build(
@@ -189,6 +191,7 @@ class RepositoryIndex:
         new: RepositoryIndex = RepositoryIndex.__new__(RepositoryIndex)
         for name in self.__slots__[:-1]:
             setattr(new, name, getattr(self, name))
+        new._latest_relations = None
         new.graph = self.graph.settled(is_over)
         if not new._is_merged and not is_over():
             new.lexical, new._is_merged = self.lexical.settled(), True
@@ -275,7 +278,7 @@ class RepositoryIndex:
             setattr(self, name, value)
         self._relations = self._relations, frozenset()  # type: ignore[assignment]
         owners = np.zeros(self.lexical.n_ids, np.int32)
-        self._names, self._is_merged = None, True
+        self._names, self._is_merged, self._latest_relations = None, True, None
         self._paths = IdTable()
         for path in self.lexical.paths:
             ids = self.lexical.ids(path)
@@ -294,7 +297,7 @@ class RepositoryIndex:
         """Bring the relations up to date."""
         relations, changed_since = self._relations
         changed = self.texts if relations is None else changed_since
-        spans = {path: self._spans(path) for path in changed if path in self.texts}
+        spans = {path: self._spans(path) for path in sorted(changed) if path in self.texts}
         gone = [path for path in changed if path not in self.texts]
         relations = (relations or Relations(self.settings.weights)).with_changes(self.graph, spans, gone)
         self._relations = relations, frozenset()
@@ -386,8 +389,38 @@ class CursorView:
     @cached_property
     def relations(self) -> Relations:
         """The relations between the view's fragments, for the graph that ends at the cursor."""
+        # Another strategy, weight or number at one place needs the same relations, and its rows stay valid.
+        latest = self.index._latest_relations
+        if latest is not None and latest[:2] == (self.path, self.prefix):
+            return latest[2]
         own = Spans(self.first_own, self.own_starts, self.own_ends)
-        return self.index.relations.with_changes(self.graph, {self.path: own})
+        relations = self.index.relations.with_changes(self.graph, {self.path: own})
+        self.index._latest_relations = self.path, self.prefix, relations
+        return relations
+
+    def paths_from_cursor(self) -> Callable[[Location], tuple[str, ...]]:
+        """The strongest path of relations from the cursor to the fragment with the most lines of a location.
+
+        Where the index has the text before the cursor, this needs no graph of the text that ends there.
+        """
+        if not self._is_indexed:
+            paths = self.relations.paths_from(self.path, self.cursor_line)
+            return lambda location: paths.to(self.window_at(location))
+        known = self.index.relations.paths_from_end(self.path, self.cursor_line)
+
+        def path_to(location: Location) -> tuple[str, ...]:
+            window = self.window_at(location)
+            return known.to(window if window < self.first_own else self._indexed[window - self.first_own])
+
+        return path_to
+
+    @cached_property
+    def _is_indexed(self) -> bool:
+        """Whether the indexed file begins with the text before the cursor, and its line ends there."""
+        rest = self.index.texts.get(self.path, b"")
+        if not rest.startswith(self.prefix) or self.path not in self.index.graph.files:
+            return False
+        return not rest[len(self.prefix) :].partition(b"\n")[0].strip()
 
     @property
     def excluded(self) -> NDArray[np.intp]:
@@ -397,11 +430,7 @@ class CursorView:
     def best(self, query: Mapping[str, float], n: int) -> tuple[NDArray[np.int64], FloatArray]:
         """The candidates with the `n` best scores of `bm25`, and all with the score of the last; by id, above 0."""
         start, stop, n_kept = self._indexed.start, self._indexed.stop, self._n_kept
-        hidden = range(start + min(self.n_own_candidates, n_kept), stop)
-        n_tail = max(0, self.n_own_candidates - n_kept)
-        ids, scores = best_fragments(
-            self.index.lexical, query, n, Cut(range(start + n_kept, stop), hidden, self._tail, n_tail)
-        )
+        ids, scores = best_fragments(self.index.lexical, query, n, self._cut)
         is_kept = (ids >= start) & (ids < stop)
         ids = np.where(is_kept, ids - start + self.first_own, np.where(ids >= self.first_own, ids + n_kept, ids))
         order = ids.argsort()
@@ -423,27 +452,52 @@ class CursorView:
         """`InvertedIndex.jaccard`, (n_ids,); 0 for non-candidates."""
         return self._renumbered(self._lexical.jaccard(query)) * self.candidates
 
+    def scores(self, query: Mapping[str, float]) -> FragmentScores:
+        """The scores of `bm25` of single fragments. Its ids are those of `cut_id`."""
+        return FragmentScores(self.index.lexical, query, self._cut)
+
+    def cut_id(self, fragment: int) -> int:
+        """The id of a live fragment in the index that is cut at the cursor: of an unchanged one that of the index."""
+        number = fragment - self.first_own
+        if number < 0:
+            return fragment
+        return self._indexed[number] if number < self._n_kept else self.first_own + number - self._n_kept
+
     def shown_windows(self, query: Mapping[str, float]) -> list[tuple[float, int, int]]:
         """BM25 score and lines of the windows before the cursor that the prompt shows anyway."""
-        scores = self._renumbered(self._lexical.bm25(query))[self.first_own :]
-        windows = zip(scores.tolist(), self.own_starts.tolist(), self.own_ends.tolist(), strict=True)
-        return list(windows)[self.n_own_candidates :]
+        ids = np.array(
+            [self.cut_id(window) for window in range(self.first_own + self.n_own_candidates, self.n_ids)], int
+        )
+        scores = self.scores(query).scores(ids).tolist()
+        starts, ends = (edges[self.n_own_candidates :].tolist() for edges in (self.own_starts, self.own_ends))
+        return list(zip(scores, starts, ends, strict=True))
 
     def later_windows(self, query: Mapping[str, float]) -> list[tuple[float, int, int]]:
-        """BM25 score and lines of the indexed windows that hold lines of the file from the cursor's on."""
+        """BM25 score and lines of the indexed windows that hold lines of the file from the cursor's on.
+
+        The scores are those in the whole index.
+        """
         at = slice(self._indexed.start, self._indexed.stop)
-        scores = self.index.lexical.bm25(query)[at]
         starts, ends = self.index.starts[at], self.index.ends[at]
         later = np.flatnonzero(ends > self.cursor_line)
-        return list(zip(scores[later].tolist(), starts[later].tolist(), ends[later].tolist(), strict=True))
+        scores = FragmentScores(self.index.lexical, query, self._no_cut).scores(later + at.start)
+        return list(zip(scores.tolist(), starts[later].tolist(), ends[later].tolist(), strict=True))
 
-    def bm25_terms(self, query: Mapping[str, float], fragment: int) -> dict[str, float]:
-        """`InvertedIndex.bm25_terms` of a candidate."""
-        if fragment >= self.first_own:
-            number = fragment - self.first_own
-            kept = number < self._n_kept
-            fragment = self._indexed[number] if kept else self.first_own + number - self._n_kept
-        return self._lexical.bm25_terms(query, fragment)
+    def best_of_others(self, query: Mapping[str, float], n: int) -> FloatArray:
+        """The `n` best scores of windows of other files in the whole index, above 0, and all that equal the last."""
+        _, scores = best_fragments(self.index.lexical, query, n, self._no_cut._replace(hidden=self._indexed))
+        return scores
+
+    @cached_property
+    def _cut(self) -> Cut:
+        start, stop, n_kept = self._indexed.start, self._indexed.stop, self._n_kept
+        hidden = range(start + min(self.n_own_candidates, n_kept), stop)
+        return Cut(range(start + n_kept, stop), hidden, self._tail, max(0, self.n_own_candidates - n_kept))
+
+    @cached_property
+    def _no_cut(self) -> Cut:
+        nothing = slice_terms(self.path, "", self.index.settings.slicing)
+        return Cut(range(0), range(0), nothing, 0)
 
     def location(self, fragment: int) -> Location:
         """The location of a live fragment."""

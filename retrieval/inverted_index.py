@@ -231,15 +231,6 @@ class InvertedIndex:
         n_shared = self._sum(self._postings(terms).ids, None)
         return n_shared / np.maximum(len(terms) + self._n_distinct - n_shared, 1)
 
-    def bm25_terms(self, query: Mapping[str, float], fragment: int) -> dict[str, float]:
-        """The part of the BM25 score of one fragment by each term, largest first."""
-        postings = self._postings(query)
-        here = np.flatnonzero(postings.ids == fragment)
-        parts = self._bm25_parts(postings, list(query.values()))[here]
-        terms = list(query)
-        named = zip(np.repeat(postings.terms, postings.sizes)[here].tolist(), parts.tolist(), strict=True)
-        return dict(sorted(((terms[term], part) for term, part in named), key=lambda item: -item[1]))
-
     def __getstate__(self) -> tuple[object, ...]:
         ranges = np.array([(ids.start, ids.stop) for ids in self._ranges.values()], np.int64)
         return self.live, self.lengths, self._n_distinct, tuple(self._ranges), ranges, self._segments

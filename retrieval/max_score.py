@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -77,6 +78,28 @@ def best_fragments(index: InvertedIndex, query: Mapping[str, float], n: int, cut
     """
     find = plain_best_fragments if compiled is None else _compiled_best_fragments
     return find(index, query, n, cut)
+
+
+class FragmentScores:
+    """The scores of chosen fragments for one query, which need none of the others: those of `InvertedIndex.bm25`."""
+
+    def __init__(self, index: InvertedIndex, query: Mapping[str, float], cut: Cut) -> None:
+        self._terms = list(query)
+        self._given = index, query, cut
+
+    @cached_property
+    def _search(self) -> _Search:
+        return _Search(*self._given)
+
+    def scores(self, ids: NDArray[_Id]) -> FloatArray:
+        """The scores of fragments, which are sorted by id; also of those that are no candidates."""
+        return self._search.exact_scores(ids.astype(np.int32))
+
+    def terms(self, fragment: int) -> dict[str, float]:
+        """What each term adds to the score of a fragment, largest first."""
+        _, parts, terms = self._search.parts_of(np.array([fragment], np.int32))
+        named = zip(terms.tolist(), parts.tolist(), strict=True)
+        return dict(sorted(((self._terms[term], part) for term, part in named), key=lambda item: -item[1]))
 
 
 def plain_best_fragments(index: InvertedIndex, query: Mapping[str, float], n: int, cut: Cut) -> Best:
@@ -165,6 +188,14 @@ def _norm_and_factors(
     return (K1, B, average or 1.0), (K1 + 1) * idf(n_live, df) * list(query.values())
 
 
+class _Parts(NamedTuple):
+    """What postings add to the scores of some fragments."""
+
+    fragments: NDArray[np.int64]  # the index of each among the fragments
+    parts: FloatArray
+    terms: NDArray[np.int64]  # the index of each in the query
+
+
 class _Search:
     """The posting lists of one query, and what each term can add to a score."""
 
@@ -218,26 +249,31 @@ class _Search:
         n_terms = 2
         while position < len(order) and len(left.ids) > n:
             terms = order[position : position + n_terms]
-            left.add(*self._parts_of(left.ids, [run for term in terms for run in self._runs[term]]))
+            places, parts, _ = self._parts_of(left.ids, [run for term in terms for run in self._runs[term]])
+            left.add(places, parts)
             position, n_terms = position + len(terms), 2 * n_terms
             left = left.best(n, rest[position])
         return left.ids
 
     def exact_scores(self, ids: _Int32s) -> FloatArray:
         """The score of each of some candidates, which are sorted by id."""
-        # In the order of terms, in which `InvertedIndex.bm25` adds them up for each fragment.
-        runs = [run for runs in self._runs for run in runs]
-        return scatter_add(*self._parts_of(ids, [*runs, *self._tail_runs]), len(ids))
+        places, parts, _ = self.parts_of(ids)
+        return scatter_add(places, parts, len(ids))
 
-    def _parts_of(self, ids: _Int32s, runs: Iterable[PostingRun]) -> tuple[NDArray[np.int64], FloatArray]:
-        """What the postings of some fragments, which are sorted, add to their scores: indices of `ids`, and parts.
+    def parts_of(self, ids: _Int32s) -> _Parts:
+        """What all terms add to the scores of some fragments, which are sorted by id."""
+        # In the order of terms, in which `InvertedIndex.bm25` adds them up for each fragment.
+        return self._parts_of(ids, [run for runs in (*self._runs, self._tail_runs) for run in runs])
+
+    def _parts_of(self, ids: _Int32s, runs: Iterable[PostingRun]) -> _Parts:
+        """What the postings of some fragments, which are sorted, add to their scores.
 
         The parts of one fragment are in the order of runs.
         """
         by_segment: dict[int, list[PostingRun]] = {}
         for run in runs:
             by_segment.setdefault(id(run.segment), []).append(run)
-        places, parts = [np.zeros(0, np.int64)], [np.zeros(0)]
+        places, parts, terms = [np.zeros(0, np.int64)], [np.zeros(0)], [np.zeros(0, np.int64)]
         for here in by_segment.values():
             segment = here[0].segment
             of_segment = _are_in(segment.members, ids).nonzero()[0]
@@ -246,12 +282,13 @@ class _Search:
                 at = np.stack([run.at.start + run.ids.searchsorted(wanted) for run in here])
                 at[at >= np.array([run.at.stop for run in here])[:, None]] = -1
                 rows, columns = ((at >= 0) & (segment.ids.take(at) == wanted)).nonzero()
-                factors = self._factors[[run.term for run in here]][rows]
+                terms.append(np.array([run.term for run in here])[rows])
+                factors = self._factors[terms[-1]]
                 found = wanted[columns]
                 places.append(of_segment[columns])
                 lengths = self._lengths_of(found).astype(np.float64)
                 parts.append(bm25_parts(lengths, self._average, segment.counts.take(at[rows, columns]), factors))
-        return np.concatenate(places), np.concatenate(parts)
+        return _Parts(np.concatenate(places), np.concatenate(parts), np.concatenate(terms))
 
     def _read(self, runs: Iterable[PostingRun], sums: _Sums, least: float) -> None:
         """Add the postings of fragments with a sum of at least `least` so far."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ..codegraph.graph import garbage_collection_paused
 from ..errors import InvalidArgument
-from .explain import excluded_windows, path_from_cursor, words_part
+from .explain import excluded_windows, with_paths_from_cursor, words_part
 from .fragrel import fragrel
 from .index import CursorView, RepositoryIndex
 from .ranking import Ranking, best_windows
@@ -81,16 +81,17 @@ def _own_options(name: str, given: str) -> RetrievalOptions:
 def bm25(view: CursorView, options: RetrievalOptions) -> Ranking:
     """Words alone: Okapi BM25 of the last lines before the cursor."""
     terms = view.query_terms(options.query_lines)
-    return Ranking(view.bm25(terms), lambda fragment: (words_part(view, terms, fragment),))
+    parts = view.scores(terms)
+    return Ranking(view.bm25(terms), lambda fragment: (words_part(view, parts, fragment),))
 
 
 def jaccard(view: CursorView, options: RetrievalOptions) -> Ranking:
     """RepoCoder's similarity: the share of terms that query and fragment have in common."""
     terms = view.query_terms(options.query_lines)
-    scores = view.jaccard(terms)
+    scores, parts = view.jaccard(terms), view.scores(terms)
 
     def explain(fragment: int) -> tuple[ScorePart, ...]:
-        shared = view.bm25_terms(terms, fragment)
+        shared = parts.terms(view.cut_id(fragment))
         return (ScorePart("shared words", float(scores[fragment]), ", ".join(shared)),)
 
     return Ranking(scores, explain)
@@ -98,7 +99,7 @@ def jaccard(view: CursorView, options: RetrievalOptions) -> Ranking:
 
 def _explained(view: CursorView, options: RetrievalOptions, found: Retrieved) -> Retrieved:
     """The result with the explanations of all strategies: relation paths, and excluded windows of the cursor's file."""
-    fragments = tuple(replace(ranked, path=path_from_cursor(view, ranked.fragment)) for ranked in found.fragments)
+    fragments = tuple(with_paths_from_cursor(view, found.fragments))
     hidden = excluded_windows(view, view.query_terms(options.query_lines), options.k)
     return replace(found, fragments=fragments, left_out=found.left_out + hidden)
 

@@ -16,7 +16,7 @@ from operator import itemgetter
 from .definitions import Candidate, rank_definitions
 from .explain import words_part
 from .index import CursorView
-from .ranking import BestWindows
+from .ranking import N_RUNNERS_UP, BestWindows
 from .terms import terms_of
 from .values import Fragment, Location, RankedFragment, RetrievalOptions, Retrieved, ScorePart
 
@@ -143,7 +143,7 @@ class _Selection:
     def add_outline(self, candidates: Iterable[Candidate]) -> None:
         """Add the signatures of the best definitions that are not shown, in one fragment, by file and line."""
         found: dict[str, list[Location]] = {}
-        n_lines, score = 0, 0.0
+        n_lines, score, best = 0, 0.0, ""
         for candidate in candidates:
             location = self._signature(candidate)
             length = location.end_line - location.start_line
@@ -151,11 +151,14 @@ class _Selection:
                 break
             if length > 0 and not self._overlaps(location) and location not in found.get(location.path, ()):
                 found.setdefault(location.path, []).append(location)
-                n_lines, score = n_lines + length, max(score, candidate.score)
+                n_lines += length
+                if candidate.score > score:
+                    score, best = candidate.score, candidate.definition.qualified_name
         locations = tuple(location for path in found for location in sorted(found[path], key=lambda at: at.start_line))
         if locations:
             text = "\n".join(self._view.text(location) for location in locations)
-            parts = (ScorePart("signatures", score),) if self._options.explain else ()
+            detail = f"{len(locations)} definitions, the likeliest {best}"
+            parts = (ScorePart("signatures", score, detail),) if self._options.explain else ()
             self._add(RankedFragment(Fragment(locations, text, is_outline=True), score, parts))
 
     def _signature(self, candidate: Candidate) -> Location:
@@ -179,12 +182,21 @@ class _Selection:
         n_lines = min(MAX_WINDOW_LINES, self._n_lines_free // max(n_free, 1))
         weight = 1 / float(scores[best[0]]) if best else 0.0
         line_sets: list[frozenset[str]] = []
+        by_term = self._view.scores(self._terms)
+        runners_up = 0
         for window in best:
-            if self.n_fragments == self._options.k:
+            is_full = self.n_fragments == self._options.k
+            if is_full and not (self._options.explain and runners_up < N_RUNNERS_UP):
                 break
             location = self._grown(window, n_lines)
-            if self._overlaps(location):
-                self._leave_out(location, "overlaps a better one")
+            shown = self._overlapped(location)
+            if is_full:
+                if shown is None:
+                    self._leave_out(location, f"budget: the {self._options.k} fragments of the result")
+                    runners_up += 1
+                continue
+            if shown is not None:
+                self._leave_out(location, f"overlaps {_lines(shown)}")
                 continue
             text = self._view.text(location)
             lines = frozenset(line.strip() for line in text.split("\n"))
@@ -193,7 +205,7 @@ class _Selection:
                 continue
             line_sets.append(lines)
             fragment = Fragment((location, *self._copies(window, n_lines, text)), text)
-            parts = (words_part(self._view, self._terms, window, weight),) if self._options.explain else ()
+            parts = (words_part(self._view, by_term, window, weight),) if self._options.explain else ()
             self._add(RankedFragment(fragment, float(scores[window]) * weight, parts))
 
     def retrieved(self) -> Retrieved:
@@ -218,8 +230,14 @@ class _Selection:
         return self.own_end if path == self._view.path else self._view.index.graph.files[path].n_lines
 
     def _overlaps(self, location: Location) -> bool:
+        return self._overlapped(location) is not None
+
+    def _overlapped(self, location: Location) -> Location | None:
+        """The selected lines that a location overlaps. They may have a lower score: definitions come before windows."""
         taken = self._taken.get(location.path, ()) if self._avoids_overlap else ()
-        return any(location.start_line < other.end_line and other.start_line < location.end_line for other in taken)
+        return next(
+            (at for at in taken if location.start_line < at.end_line and at.start_line < location.end_line), None
+        )
 
     def _add(self, ranked: RankedFragment) -> None:
         for location in ranked.fragment.locations if ranked.fragment.is_outline else ranked.fragment.locations[:1]:
@@ -230,3 +248,9 @@ class _Selection:
     def _leave_out(self, location: Location, reason: str) -> None:
         if self._options.explain:
             self._left_out.append((location, reason))
+
+
+def _lines(shown: Location) -> str:
+    if shown.end_line - shown.start_line == 1:
+        return f"line {shown.end_line}, which is shown"
+    return f"lines {shown.start_line + 1}-{shown.end_line}, which are shown"

@@ -7,15 +7,18 @@ import re
 import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from next_edit_cases import files_of
 from weft import Config, InvalidArgument, Workspace
 from weft.llm import Cancel
+from weft.retrieval import Fragment, Location, RankedFragment, ScorePart
 from weft.server.agents import impact, uses
 from weft.server.agents.backend import WorkspaceBackend, run_tool
 from weft.server.agents.navigation import UNREAD
+from weft.server.agents.related import reason_of
 from weft.server.agents.set_up import agents
 from weft.server.agents.tools import INDEX_WITHIN_S, MAX_ARGUMENT, TOOLS, answer_text, call_tool
 from weft.server.agents.values import MAX_CHARACTERS, Answer, Entry, as_text, page
@@ -259,6 +262,16 @@ def test_a_search_gives_definitions_of_a_name_first_and_takes_filters(shop):
 def test_related_code_has_reasons(shop):
     found = call_tool(shop, "related", {"path": "shop/basket.py", "line": 10})
     assert any(entry.path == "shop/price.py" and entry.text for entry in found.entries)
+
+
+def test_a_reason_has_whole_words_and_no_path_along_directories():
+    words = ScorePart("words", 1.0, "somewhat_long_name 0.40, another_long_name 0.30, a_third_one_here 0.20, x 0.10")
+    fragment = Fragment((Location("b.py", 0, 3),), "x")
+    beside = RankedFragment(fragment, 1.0, (words,), ("a.py -> b.py",))
+    assert reason_of(beside) == "words somewhat_long_name 0.40, another_long_name 0.30"
+    calling = replace(beside, path=("a.py: call x -> b.py: def x",))
+    assert reason_of(calling).endswith("0.30; a.py: call x -> b.py: def x")
+    assert reason_of(replace(calling, path=(*calling.path, *calling.path))) == reason_of(beside)
 
 
 def test_an_answer_has_checked_citations_and_leaves_the_history_alone(shop):

@@ -13,6 +13,7 @@ from rank_bm25 import BM25Okapi
 from weft.retrieval import inverted_index
 from weft.retrieval.fragments import FileFragments, lines_between, slice_file
 from weft.retrieval.inverted_index import InvertedIndex
+from weft.retrieval.max_score import Cut, FragmentScores
 from weft.retrieval.terms import count_terms, terms_of
 
 WORDS = ["load", "store", "loadStore", "HTTPServer2", "größe", "x1", "42", "emoji😀name", "max_product", "\ud800"]
@@ -128,7 +129,7 @@ def test_the_terms_of_a_score_add_up_to_it():
     index = InvertedIndex.build([slice_file("a.py", "load store load\n" * 3), slice_file("b.py", "load x")])
     query = count_terms("load load store unknown")
     (fragment,) = index.ids("a.py")
-    terms = index.bm25_terms(query, fragment)
+    terms = FragmentScores(index, query, Cut(range(0), range(0), slice_file("c.py", ""), 0)).terms(fragment)
     assert list(terms) == ["store", "load"]
     assert sum(terms.values()) == pytest.approx(index.bm25(query)[fragment], abs=1e-12)
 

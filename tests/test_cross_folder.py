@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft import Config, RetrievalOptions, Workspace
-from weft.codegraph import CodeGraph, parse_file
-from weft.codegraph.directory_tree import DirectoryTree
+from weft.codegraph import CodeGraph, parse_file, strongest_paths
 from weft.codegraph.modules import ModuleIndex, ModuleQuery, read_manifest
 from weft.llm import Cancel, CompletionRequest
 from weft.llm.workspace_model.model import WorkspaceModel
@@ -112,18 +111,18 @@ def test_an_explanation_is_not_disturbed_by_an_edit_of_another_folder(tmp_path, 
         text = "from price import total_price\n\n\ndef owe(cart):\n    due = total_price(cart.items, 0)\n    return "
         workspace.open_buffer(tmp_path / "app/owe.py", text)
         expected = workspace.explain(tmp_path / "app/owe.py", 5, 11)
-        max_product, n_edits = DirectoryTree.max_product, 0
+        expand, n_edits = strongest_paths._Search.expand, 0
 
-        def edited(self, strengths):
+        def edited(self, most):
             nonlocal n_edits
             if n_edits < 3:
                 n_edits += 1
                 added = "".join(f"\n\ndef added_{number}():\n    pass\n" for number in range(n_edits))
                 workspace.open_buffer(tmp_path / "api/price.py", PRICE + added)
                 workspace.flush()
-            return max_product(self, strengths)
+            return expand(self, most)
 
-        monkeypatch.setattr(DirectoryTree, "max_product", edited)
+        monkeypatch.setattr(strongest_paths._Search, "expand", edited)
         found = workspace.explain(tmp_path / "app/owe.py", 5, 11)
         assert [ranked.path for ranked in found.fragments] == [ranked.path for ranked in expected.fragments]
         assert n_edits == 3

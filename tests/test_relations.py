@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.benchmarks.engine.reference_relations import ExactGraph, environment
-from weft.codegraph import CodeGraph, parse_file, relations
+from weft.codegraph import CodeGraph, parse_file, relations, strongest_paths
 from weft.codegraph.cover import Spans, cover
 from weft.codegraph.directory_tree import DirectoryTree
 from weft.codegraph.graph_arrays import IdTable
 from weft.codegraph.relations import Relations
+from weft.codegraph.strongest_paths import StrongestPaths
 from weft.codegraph.weights import Weights
 
 SHOP = """
@@ -408,7 +409,7 @@ def test_a_weaker_edge_from_file_to_root_is_exact_too():
 
 def test_nothing_is_related_to_an_unknown_cursor(shop):
     assert not shop.relations.relation_to_cursor("nowhere.py", 3).any()
-    assert shop.relations.relation_path("nowhere.py", 3, 0) == ()
+    assert shop.relations.paths_from("nowhere.py", 3).to(0) == ()
 
 
 def test_unknown_fragments_and_files_are_named(shop):
@@ -536,14 +537,16 @@ def test_any_edits_lead_to_the_relations_built_from_scratch(first, second):
 
 
 @pytest.mark.parametrize(
-    ("owner", "step"), [(DirectoryTree, "max_product"), (relations, "follow_calls")], ids=["exact", "bounded"]
+    ("owner", "step"),
+    [(DirectoryTree, "max_product"), (relations, "follow_calls"), (strongest_paths._Search, "expand")],
+    ids=["exact", "bounded", "path"],
 )
 def test_a_snapshot_answers_the_same_while_the_next_ones_are_built(monkeypatch, owner, step):
     def answers(repository):
         price = repository.fragment("shop/price.py", 15)
         return [
             *all_answers(repository, repository.relations),
-            repository.relations.relation_path("shop/cart.py", 12, price),
+            repository.relations.paths_from("shop/cart.py", 12).to(price),
         ]
 
     expected, repository = answers(Repository(SHOP)), Repository(SHOP)
@@ -631,13 +634,13 @@ def test_relations_survive_storage(shop):
 
 def test_a_path_names_the_calls_on_the_way(shop):
     to_tax = shop.fragment("shop/price.py", 6)
-    assert shop.relations.relation_path("tools/run.py", 11, shop.fragment("shop/price.py", 15)) == (
+    assert shop.relations.paths_from("tools/run.py", 11).to(shop.fragment("shop/price.py", 15)) == (
         "tools/run.py: call total -> shop/price.py: def total",
     )
-    assert shop.relations.relation_path("shop/cart.py", 12, to_tax) == (
+    assert shop.relations.paths_from("shop/cart.py", 12).to(to_tax) == (
         "shop/cart.py: call Tax -> shop/price.py: def Tax",
     )
-    assert shop.relations.relation_path("shop/price.py", 19, shop.fragment("tools/run.py", 9)) == (
+    assert shop.relations.paths_from("shop/price.py", 19).to(shop.fragment("tools/run.py", 9)) == (
         "shop/price.py: def total -> tools/run.py: call total",
     )
 
@@ -667,16 +670,70 @@ def test_a_path_leads_to_the_part_of_a_fragment_that_is_related_most():
                 while True:
                     far()
         """)
-    assert repository.relations.relation_path("b.py", 0, repository.fragment("a.py", 0)) == (
+    assert repository.relations.paths_from("b.py", 0).to(repository.fragment("a.py", 0)) == (
         "b.py: call near -> a.py: def near",
     )
 
 
 def test_a_path_inside_a_file_needs_no_steps_and_directories_are_steps(shop):
-    assert shop.relations.relation_path("shop/price.py", 1, shop.fragment("shop/price.py", 0)) == ()
-    assert shop.relations.relation_path("notes.txt", 0, shop.fragment("shop/price.py", 0)) == (
+    assert shop.relations.paths_from("shop/price.py", 1).to(shop.fragment("shop/price.py", 0)) == ()
+    assert shop.relations.paths_from("notes.txt", 0).to(shop.fragment("shop/price.py", 0)) == (
         "notes.txt -> shop/price.py",
     )
+
+
+def test_a_path_is_as_strong_as_the_exact_strength(shop):
+    segmented = shop.relations._segmented
+    for path in ("shop/cart.py", "shop/price.py", "tools/run.py", "notes.txt"):
+        for line in range(shop.graph.files[path].n_lines):
+            source = segmented.node_at(path, line)
+            exact = shop.relations._strengths(*source)
+            paths = StrongestPaths(segmented, source, cutoff=1e-9)
+            for number, strengths in enumerate(exact):
+                found = [paths.to(number, {node: 1.0})[0] for node in range(len(strengths))]
+                np.testing.assert_allclose(found, strengths, rtol=1e-6)
+
+
+def test_a_weak_path_along_calls_counts_as_none():
+    body = "".join(f"{' ' * 4 * depth}if x:\n" for depth in range(1, 5))
+    repository = Repository(f"""
+#- b/c/d/e/f/use.py
+from a import far
+
+def use():
+{body}{" " * 20}far()
+#- g/h/i/j/k/l/a.py
+def far():
+    return 1
+""")
+    segmented = repository.relations._segmented
+    (_, target), source = segmented.node_at("g/h/i/j/k/l/a.py", 1), segmented.node_at("b/c/d/e/f/use.py", 0)
+    step = "b/c/d/e/f/use.py: call far -> g/h/i/j/k/l/a.py: def far"
+    strength, steps = StrongestPaths(segmented, source, cutoff=1e-9).to(0, {target: 1.0})
+    assert steps == (step,) and 1e-5 < strength < 1e-3
+    weaker, steps = StrongestPaths(segmented, source, cutoff=1e-3).to(0, {target: 1.0})
+    assert steps == ("b/c/d/e/f/use.py -> g/h/i/j/k/l/a.py",) and 0 < weaker < strength
+
+
+def test_paths_of_a_file_that_ends_at_a_line_use_nothing_below_it():
+    repository = Repository("""
+        #- b.py
+        from a import far
+
+
+        def use():
+            x = 1
+            y = 2
+            far()
+
+        #- a.py
+        def far():
+            return 1
+        """)
+    relations, fragment = repository.relations, repository.fragment("a.py", 0)
+    assert relations.paths_from("b.py", 4).to(fragment) == ("b.py: call far -> a.py: def far",)
+    assert relations.paths_from_end("b.py", 4).to(fragment) == ("b.py -> a.py",)
+    assert relations.paths_from_end("b.py", 6).to(fragment) == ("b.py: call far -> a.py: def far",)
 
 
 def edit(repository, path, body):

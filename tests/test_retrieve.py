@@ -400,6 +400,21 @@ def test_the_way_from_the_cursor_to_a_fragment_is_told(strategy):
     assert found.path == ()
 
 
+@pytest.mark.parametrize("above", ["", "    first = 1\n"], ids=["as indexed", "edited"])
+def test_a_path_uses_no_call_after_the_cursor(above):
+    rest = "    other()\n    return total(cart)\n"
+    files = {"core/price.py": "def total(cart):\n    return cart.sum()\n"}
+    shop = "from core.price import total\n\ndef pay(cart):\n"
+    index = RepositoryIndex.build(analysed({**files, "web/shop.py": shop + rest}))
+    for end, path in (
+        ("    other()", "web/shop.py -> core/price.py"),
+        (rest, "web/shop.py: call total -> core/price.py"),
+    ):
+        query = Query("web/shop.py", shop + above + end, 0)
+        (found,) = retrieve(index, query, replace(BM25, explain=True)).fragments
+        assert [step.partition(": def")[0] for step in found.path] == [path]
+
+
 def test_windows_that_are_left_out_say_why():
     files = {
         "a.py": numbered("own", 40) + "zebra, zebra! zebra? <CURSOR>\n" + "zebra\n" * 40,

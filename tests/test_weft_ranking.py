@@ -240,6 +240,16 @@ def test_near_copies_are_left_out_and_the_reason_is_said() -> None:
     assert "duplicates a better one" in {reason for _, reason in found.left_out}
 
 
+def test_windows_beyond_the_budget_and_beside_shown_lines_say_why() -> None:
+    files = "".join(f"#- {name}.py\n{filler(f'value {name}', 40)}" for name in "abc")
+    found = ranked(f"#- shop.py\nvalue_3 = 1\n{CURSOR}\n{files}", 2, explain=True)
+    shown = {place.path for one in found.fragments for place in one.fragment.locations}
+    reasons = {place.path: why for place, why in found.left_out if place.path not in shown | {"shop.py"}}
+    assert set(reasons.values()) == {"budget: the 2 fragments of the result"}
+    found = ranked(f"#- shop.py\nvalue_3 = 1\n{CURSOR}\n#- a.py\n{filler('value', 40)}", 2, explain=True)
+    assert any(why.startswith("overlaps lines ") for place, why in found.left_out if place.path == "a.py")
+
+
 def test_an_answer_keeps_to_its_lines() -> None:
     files = "".join(f"#- f{number}.py\n{filler(f'value_{number}', 90)}" for number in range(9))
     for k in (1, 3, 10):

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...codegraph.file_graph import MODULE_SCOPE, Definition
-from ...codegraph.symbol_table import language_family
+from ...codegraph.file_graph import Definition
+from ...codegraph.symbol_table import innermost_definition, language_family
 from ...errors import InvalidArgument
 from ...retrieval import Location, RepositoryIndex
 from ...retrieval.questions import is_document
@@ -52,9 +52,9 @@ class Folder:
         if is_document(path):
             units = units_of(self.index.graph.files[path], self.index.texts[path])
             return next((unit.title for unit in units if unit.start_line <= line < unit.end_line), "")
-        symbols = self.index.graph.symbols(path)
-        scope = MODULE_SCOPE if symbols is None else symbols.scope_at(line)
-        return "" if symbols is None or scope == MODULE_SCOPE else symbols.scopes[scope]
+        file = self.index.graph.files.get(path)
+        definition = None if file is None else innermost_definition(file.definitions, line)
+        return "" if definition is None else definition.qualified_name
 
     def may_share(self, path: str, other: str) -> bool:
         """Whether code of two files may mean one symbol: their languages use each other's names."""

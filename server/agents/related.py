@@ -16,7 +16,8 @@ from .values import Answer, Entry
 MAX_REASONS = 3
 MAX_DETAIL = 60  # characters
 REACHABLE = "reachable"
-MAX_STEPS = 2  # of a path of relations; longer ones say little
+CALL = ": call "  # in the text of a step
+MAX_STEPS = 1  # of a path of relations; longer ones say little
 
 
 def related_to(workspace: Workspace, folders: Folders, path: str, line: int, limit: int, with_code: bool) -> Answer:
@@ -41,17 +42,21 @@ def _entry(folder: Folder, ranked: RankedFragment, with_code: bool) -> Entry:
         (location.start_line + 1,),
         location.end_line,
         symbol,
-        _reason(ranked),
+        reason_of(ranked),
         code=fragment.text.rstrip() if with_code else "",
     )
 
 
-def _reason(ranked: RankedFragment) -> str:
-    """The largest part of the score with its detail, other parts by name, and a short path of relations."""
+def reason_of(ranked: RankedFragment) -> str:
+    """The largest part of the score with its detail, other parts by name, and a path of relations along one call."""
     parts = sorted(ranked.parts, key=lambda part: -part.value)[:MAX_REASONS]
-    named = [f"{part.name} {part.detail[:MAX_DETAIL]}" if not at else part.name for at, part in enumerate(parts)]
+    named = [f"{part.name} {_cut(part.detail)}" if not at else part.name for at, part in enumerate(parts)]
     is_reached = any(part.name == REACHABLE for part in parts)  # which says how
-    steps = " -> ".join(ranked.path)
-    if is_reached or steps.count(" -> ") >= MAX_STEPS:
-        steps = ""
-    return "; ".join(filter(None, (*(each.strip(" ,") for each in named), steps)))
+    is_told = len(ranked.path) <= MAX_STEPS and not is_reached
+    steps = [step for step in ranked.path if is_told and CALL in step]  # one along directories says what the paths say
+    return "; ".join(filter(None, (*(each.strip(" ,") for each in named), *steps)))
+
+
+def _cut(detail: str) -> str:
+    """The first whole items of a detail: "old 0.21, URL 0.15"."""
+    return detail if len(detail) <= MAX_DETAIL else detail[: MAX_DETAIL + 1].rpartition(", ")[0] or detail[:MAX_DETAIL]

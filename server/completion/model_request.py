@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import groupby
 from threading import Lock
 
@@ -50,10 +50,13 @@ def retrieve_at(
         source = snapshot.index.texts.get(path, b"")
         file_graph = graph_above(path, above, cursor.file_language, indexed, source)
     elif cursor.language_id:
-        file_graph = parse_file(path, cursor.prefix, cursor.file_language)
+        file_graph = _graph_before(path, cursor.prefix, cursor.file_language)
     edited = tuple(_recent_edit_locations(snapshot, cursor))
     query = Query(path, cursor.prefix, cursor.shown_from_line, file_graph, lines, edited, cursor.rest_of_line)
     return snapshot.shown(retrieve(snapshot.index, query, options))
+
+
+_graph_before = lru_cache(maxsize=2)(parse_file)  # of one place, for several options
 
 
 def request_for(

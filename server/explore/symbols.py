@@ -139,7 +139,7 @@ def _relation(index: RepositoryIndex, first: Target, second: Target) -> tuple[fl
     best = max(ids, key=lambda each: float(strengths[each]))
     if not strengths[best]:
         return 0.0, ()
-    return float(strengths[best]), index.relations.relation_path(first.path, first.line, best)
+    return float(strengths[best]), index.relations.paths_from(first.path, first.line).to(best)
 
 
 def _related(folder: Folder, target: Target) -> list[Json]:
