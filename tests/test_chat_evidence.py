@@ -189,6 +189,43 @@ def test_a_call_path_may_lead_through_an_override(shop):
     assert [step.how for step in steps] == ["self", "override"]
 
 
+def test_a_call_on_the_header_line_of_an_inner_function_is_not_its_own():
+    index = index_of("""
+        #- page.ts
+        export function useQuery(options) { return options; }
+        export function load() { return 1; }
+        export function Page() {
+          return useQuery({ run: () => load() });
+        }
+        """)
+    calls = {each.enclosing: each.edge.qualified_name for each in index.graph.calls_inside("page.ts", "Page")}
+    assert calls["Page"] == "useQuery"
+    assert [each.enclosing for each in index.graph.callers("page.ts", "useQuery")] == ["Page"]
+
+
+def test_a_call_path_does_not_lead_to_another_language_by_the_name_alone():
+    index = index_of("""
+        #- a.js
+        function start(x) { x.unusualName(); }
+        #- b.py
+        class Tool:
+            def unusualName(self): pass
+        class Other:
+            def unusualName(self): pass
+        #- c.py
+        def begin(x): x.unusualName()
+        """)
+    target = [named(index, "Tool.unusualName")]
+    assert find_call_path(index, [named(index, "start")], target) == ()
+    (step,) = find_call_path(index, [named(index, "begin")], target)
+    assert (step.how, step.enclosing) == ("name alone", "begin")
+
+
+def test_a_cancelled_search_finds_no_call_path(shop):
+    ends = [named(shop, "Counter.pay")], [named(shop, "tax")]
+    assert find_call_path(shop, *ends) and find_call_path(shop, *ends, lambda: True) == ()
+
+
 def test_a_call_path_may_end_at_an_unresolved_call(shop):
     (finding,) = ask(shop, "How does QuickCounter.charge reach receipt?").findings
     assert finding.text == (

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InvalidArgument
+from ...llm import Cancel
 from ...retrieval import RepositoryIndex
 from ..agents import navigation
 from ..agents.folders import Folder, Folders
@@ -57,7 +58,7 @@ def uses_of(folders: Folders, symbol: str, path: str, line: int, depth: int) -> 
     }
 
 
-def path_between(folders: Folders, source: str, target: str) -> Json:
+def path_between(folders: Folders, source: str, target: str, cancel: Cancel) -> Json:
     """The most confident call path between two symbols, in the direction that has one, and their relation.
 
     `strength` is the product of the confidences of the steps, 0 to 1. Raises InvalidArgument for an unknown symbol, and
@@ -67,8 +68,9 @@ def path_between(folders: Folders, source: str, target: str) -> Json:
     if first.folder != second.folder:
         raise InvalidArgument("The symbols are in different folders. Choose two of one folder.")
     folder, index = first.folder, first.folder.index
-    steps = find_call_path(index, first.definitions, second.definitions)
-    is_reversed = not steps and bool(back := find_call_path(index, second.definitions, first.definitions))
+    steps = find_call_path(index, first.definitions, second.definitions, lambda: cancel.cancelled)
+    back = () if steps else find_call_path(index, second.definitions, first.definitions, lambda: cancel.cancelled)
+    is_reversed = bool(back)
     if is_reversed:
         steps = back
     strength = float(np.prod([confidence(step) for step in steps])) if steps else 0.0

@@ -199,7 +199,9 @@ VIEWS: Mapping[str, View] = {
         ),
         View(
             "path",
-            lambda request: symbols.path_between(request.folders, request.given["from"], request.given["to"]),
+            lambda request: symbols.path_between(
+                request.folders, request.given["from"], request.given["to"], request.cancel
+            ),
             (
                 Parameter("from", "string", "A symbol, as its name or as `path:line name`."),
                 Parameter("to", "string", "Another symbol."),
