@@ -14,7 +14,8 @@ from ...codegraph.resolver import parse_dotted
 from ...codegraph.symbol_table import MODULE, is_class
 from ...codegraph.typed_resolver import TypedResolver
 from ...errors import InvalidArgument
-from ...retrieval.definition_index import NamedDefinition, ValueBinding, normalised_name
+from ...retrieval.definition_index import NamedDefinition, ValueBinding
+from ...retrieval.name_segment import normalised_name
 from ...retrieval.questions import is_document
 from ..chat.symbol_queries import SAME_NAME
 from ..search import search_folders
