@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 import threading
@@ -22,6 +23,7 @@ from weft.server.completion.values import Completion
 from weft.server.http_api.app import MAX_BODY_BYTES, inserted
 from weft.server.http_api.find_file import FileFinder, Place
 from weft.server.http_api.prompt import CodeAround, read_prompt
+from weft.server.http_api.serve import listen_on
 from weft.server.http_api.splice import splice
 from weft.server.workspace.workspace import Workspace
 
@@ -358,3 +360,10 @@ def test_without_the_extra_the_command_says_how_to_install_it(
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert main(["serve", "--http", "127.0.0.1:0", str(tmp_path)]) == 2
     assert "http]" in capsys.readouterr().err
+
+
+def test_an_answer_waits_for_no_acknowledgement() -> None:
+    with listen_on("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        connection, _ = listener.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -89,6 +89,14 @@ def write_address(place: SharedEndpoint, **changed: Any) -> None:
     place.address.chmod(0o600)
 
 
+def test_a_frame_waits_for_no_acknowledgement(place):
+    listener, _ = listen_on_loopback(place)
+    with listener, socket.create_connection(listener.getsockname()):
+        connection, _ = listener.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 # The token.
 
 

@@ -27,6 +27,8 @@ def listen_on_loopback(endpoint: SharedEndpoint) -> tuple[socket.socket, str]:
     exclusive = getattr(socket, "SO_EXCLUSIVEADDRUSE", None)  # Windows: otherwise another process may take the port
     if exclusive is not None:
         listener.setsockopt(socket.SOL_SOCKET, exclusive, 1)
+    # Connections inherit it. Without it, a frame after its length waits for the client's delayed ACK.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     listener.bind((HOST, 0))
     listener.listen(64)
     address = Address(listener.getsockname()[1], new_token(), os.getpid())
