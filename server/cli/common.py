@@ -16,6 +16,7 @@ from ..config import load_config
 from ..models.model_argument import MODEL_SYNTAX, parse_model
 from ..workspace.files import decode
 from ..workspace.folder import IndexReport
+from ..workspace.process import freeze_garbage_collector, share_interpreter
 from ..workspace.projects import broad_reason, project_folder
 from ..workspace.text import TextLines
 from ..workspace.workspace import Workspace
@@ -160,6 +161,13 @@ def index_with_consent(
             terminal.hint(f"{folder} {reason}, so only the file and the files that it imports are used")
         report = None
     return report or index()
+
+
+def index_to_serve(workspace: Workspace, terminal: Terminal, options: argparse.Namespace, name: str) -> None:
+    """`index_with_consent`, for a process that answers requests: no garbage collection goes through the index."""
+    share_interpreter()
+    index_with_consent(workspace, terminal, options, name)
+    freeze_garbage_collector()
 
 
 def embed_definitions(workspace: Workspace, terminal: Terminal) -> None:

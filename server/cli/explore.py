@@ -16,13 +16,14 @@ from urllib.parse import urlencode
 
 from ...errors import UserError
 from ..workspace.projects import project_folder
-from .common import index_with_consent, open_workspace, split_location, workspace_folder
+from .common import index_to_serve, open_workspace, split_location, workspace_folder
 from .extras import import_or_offer
 from .mcp import loopback_address
 from .terminal import Terminal
 
 if TYPE_CHECKING:
     from ..explore.sources import ViewSource
+    from ..workspace.workspace import Workspace
 
 
 def explore(options: argparse.Namespace) -> int:
@@ -103,9 +104,21 @@ def _views(folder: Path, terminal: Terminal, options: argparse.Namespace) -> Ite
             yield shared_views(shared)
         return
     with open_workspace(folder, terminal, options) as workspace:
-        index_with_consent(workspace, terminal, options, folder.name)
+        index_to_serve(workspace, terminal, options, folder.name)
         workspace.watch()
-        yield workspace_views(workspace)
+        # The first symbol of the page would wait for it.
+        filling = threading.Thread(target=_fill_name_tables, args=(workspace,), name="weft-explore-names")
+        filling.start()
+        try:
+            yield workspace_views(workspace)
+        finally:
+            filling.join()
+
+
+def _fill_name_tables(workspace: Workspace) -> None:
+    """Build the index of names of each folder, by a lookup."""
+    for index in workspace.indexes().values():
+        index.names.definitions("")
 
 
 def _has_display() -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ...errors import UserError
 from ...llm.installation import install_command
 from ..config import load_config
-from .common import index_with_consent, open_workspace, workspace_folder
+from .common import index_to_serve, open_workspace, workspace_folder
 from .serve import choose_token, parse_address
 from .terminal import Terminal
 
@@ -75,4 +75,4 @@ def _backend(folder: Path, terminal: Terminal, options: argparse.Namespace) -> I
             yield shared
         return
     with open_workspace(folder, terminal, options) as workspace:
-        yield WorkspaceBackend(workspace, partial(index_with_consent, workspace, terminal, options, folder.name))
+        yield WorkspaceBackend(workspace, partial(index_to_serve, workspace, terminal, options, folder.name))

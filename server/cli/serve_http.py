@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...errors import UserError
 from ...llm.installation import install_command
-from .common import index_with_consent, open_workspace, workspace_folder
+from .common import index_to_serve, open_workspace, workspace_folder
 from .serve import choose_token, parse_address, warn_if_reachable
 from .terminal import Terminal
 
@@ -23,7 +23,7 @@ def serve_http(options: argparse.Namespace) -> int:
     terminal = Terminal()
     folder = workspace_folder(None if options.folder == Path() else options.folder, terminal)
     with open_workspace(folder, terminal, options) as workspace:
-        index_with_consent(workspace, terminal, options, folder.name)
+        index_to_serve(workspace, terminal, options, folder.name)
         workspace.watch()
         workspace.keep_models_ready(terminal.hint)
 

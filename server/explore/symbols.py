@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...codegraph.symbol_table import is_class
 from ...errors import InvalidArgument
 from ...llm import Cancel
 from ...retrieval import RepositoryIndex
@@ -34,7 +35,8 @@ def symbol_of(folders: Folders, symbol: str, path: str, line: int) -> Json:
     target = find_target(folders, symbol, path, line)
     folder = target.folder
     bases = [each for named in target.definitions for each in overridden(folder.index, named)]
-    below = subclasses(folder.index, target.name.rpartition(".")[2], target.definitions) if target.definitions else []
+    classes = [named for named in target.definitions if is_class(named.definition)]
+    below = subclasses(folder.index, target.name.rpartition(".")[2], classes) if classes else []
     return {
         "name": target.name,
         "title": target.title,
