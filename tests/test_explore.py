@@ -20,6 +20,7 @@ from weft.server.agents.folders import folders_of
 from weft.server.agents.shared_backend import SharedBackend
 from weft.server.cli.main import main
 from weft.server.completion.stats import read_stats, read_stats_by_day
+from weft.server.explore import levels
 from weft.server.explore.app import HEADERS, PAGE, ExploreApp
 from weft.server.explore.call_counts import call_counts
 from weft.server.explore.levels import MAX_NODES, OUTSIDE
@@ -88,6 +89,17 @@ def test_calls_are_added_up_by_level(workspace):
         (OUTSIDE, "Basket.__init__"): 1,
         (OUTSIDE, "Basket.pay_twice"): 1,
     }
+
+
+def test_the_sums_of_a_box_are_those_of_all_pairs(workspace, monkeypatch):
+    monkeypatch.setattr(levels, "MAX_EDGES", 1)
+    found = view(workspace, "calls", {"path": "shop/basket.py"})
+    assert (len(found["edges"]), found["nEdges"]) == (1, 4)
+    assert found["sums"] == [
+        {"id": "Basket.__init__", "in": 1, "out": 0},
+        {"id": "Basket.pay", "in": 2, "out": 1},
+        {"id": "Basket.pay_twice", "in": 1, "out": 2},
+    ]
 
 
 def test_hot_spots_are_the_most_called_definitions(workspace):

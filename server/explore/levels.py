@@ -68,16 +68,31 @@ def map_of(workspace: Workspace, folders: Folders, path: str, start: int) -> Jso
 def calls_of(folders: Folders, path: str) -> Json:
     """The calls between the boxes of one level, strongest first, and the definitions below it with the most calls.
 
-    An edge has the ids of two boxes; `OUTSIDE` stands for the rest of the workspace.
+    An edge has the ids of two boxes; `OUTSIDE` stands for the rest of the workspace. `sums` are the calls to and out of
+    each box with any, of all edges.
     """
     if not path and len(folders.all) > 1:
-        return {"edges": [], "nEdges": 0, "hot": [hot for folder in folders for hot in _hot(folder, "")][:MAX_HOT]}
+        return {
+            "edges": [],
+            "nEdges": 0,
+            "sums": [],
+            "hot": [hot for folder in folders for hot in _hot(folder, "")][:MAX_HOT],
+        }
     folder, key, is_file = _located(folders, path)
     counts = call_counts(folder.index.graph)
     edges = _calls_in_file(folder, key) if is_file else _calls_in_folder(counts, key)
     strongest = sorted(edges.items(), key=lambda item: (-item[1], item[0]))
     shown = [{"from": source, "to": target, "calls": n} for (source, target), n in strongest[:MAX_EDGES]]
-    return {"edges": shown, "nEdges": len(strongest), "hot": _hot(folder, key)}
+    return {"edges": shown, "nEdges": len(strongest), "sums": _sums(edges), "hot": _hot(folder, key)}
+
+
+def _sums(edges: Mapping[tuple[str, str], int]) -> list[Json]:
+    arriving, leaving = Counter[str](), Counter[str]()
+    for (source, target), n in edges.items():
+        leaving[source] += n
+        arriving[target] += n
+    ids = sorted((arriving.keys() | leaving.keys()) - {OUTSIDE})
+    return [{"id": each, "in": arriving[each], "out": leaving[each]} for each in ids]
 
 
 def _located(folders: Folders, path: str) -> tuple[Folder, str, bool]:

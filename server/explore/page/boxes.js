@@ -45,17 +45,12 @@ export function boxes(nodes, about) {
     const inside = calls.edges.filter((edge) => numbers.has(edge.from) && numbers.has(edge.to));
     curves = inside.map((edge) => curve(numbers.get(edge.from), numbers.get(edge.to), edge.calls));
     drawing.append(...curves.map((each) => each.element));
-    const arriving = nodes.map(() => 0);
-    const leaving = nodes.map(() => 0);
-    for (const { from, to, calls: n } of calls.edges) {
-      if (numbers.has(to)) arriving[numbers.get(to)] += n;
-      if (numbers.has(from)) leaving[numbers.get(from)] += n;
-    }
-    const most = Math.max(...arriving);
-    arriving.forEach((n, at) => links[at].classList.replace("heat0", `heat${heat(n, most)}`));
+    const sums = sumsOf(nodes, calls);
+    const most = Math.max(...sums.map((sum) => sum.in));
+    sums.forEach((sum, at) => links[at].classList.replace("heat0", `heat${heat(sum.in, most)}`));
     legend.append(scale(most));
     if (calls.nEdges > calls.edges.length) {
-      legend.append(h("span", {}, `Calls of the strongest ${number(calls.edges.length)} of ${number(calls.nEdges)} pairs`));
+      legend.append(h("span", {}, `Curves of the strongest ${number(calls.edges.length)} of ${number(calls.nEdges)} pairs`));
     }
     if (curves.length) legend.append(h("span", {}, "Curves are calls, the wider the more; their arrows point at what is called"));
     links.forEach((link, at) => {
@@ -63,7 +58,7 @@ export function boxes(nodes, about) {
         picture.classList.add("picked");
         curves.forEach((each) => each.element.classList.toggle("on", each.from === at || each.to === at));
         pointed.replaceChildren(h("strong", {}, nodes[at].name), ` ${about.words(nodes[at])}. `,
-          `${counted(arriving[at], "call")} to it and ${number(leaving[at])} out of it.`);
+          `${counted(sums[at].in, "call")} to it and ${number(sums[at].out)} out of it.`);
       };
       for (const name of ["pointerenter", "focus"]) link.addEventListener(name, point);
       for (const name of ["pointerleave", "blur"]) link.addEventListener(name, () => picture.classList.remove("picked"));
@@ -74,6 +69,12 @@ export function boxes(nodes, about) {
   picture.addEventListener("keydown", (event) => move(event, links, placed));
   new ResizeObserver(layOut).observe(picture);
   return { element: h("figure", {}, picture, pointed, legend), addCalls };
+}
+
+/** The calls to and out of each node. */
+export function sumsOf(nodes, calls) {
+  const sums = new Map(calls.sums.map((sum) => [sum.id, sum]));
+  return nodes.map((node) => sums.get(node.id) ?? { in: 0, out: 0 });
 }
 
 /** The colour of a number of calls: its root, as few boxes have most of the calls. */

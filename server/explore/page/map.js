@@ -2,7 +2,7 @@
 
 import { crumbs, symbolLink, to, toSymbol } from "./address.js";
 import { view } from "./api.js";
-import { boxes } from "./boxes.js";
+import { boxes, sumsOf } from "./boxes.js";
 import { bar, counted, empty, h, list, number, section, soft, table } from "./dom.js";
 import { panel } from "./panel.js";
 
@@ -86,15 +86,11 @@ function pairs(level, calls) {
 }
 
 function allBoxes(level, calls) {
-  const sums = new Map(level.nodes.map((node) => [node.id, [0, 0]]));
-  for (const edge of calls.edges) {
-    if (sums.has(edge.to)) sums.get(edge.to)[0] += edge.calls;
-    if (sums.has(edge.from)) sums.get(edge.from)[1] += edge.calls;
-  }
+  const sums = sumsOf(level.nodes, calls);
   const inside = (node) => (level.kind === "file" ? node.kind : node.files || node.definitions);
   const heads = ["name", "lines", { file: "kind", folder: "files or definitions", folders: "files" }[level.kind], "calls in", "calls out"];
-  const rows = level.nodes.map((node) => [
-    h("a", { href: address(node, level) }, node.name), node.lines, inside(node), ...sums.get(node.id)]);
+  const rows = level.nodes.map((node, at) => [
+    h("a", { href: address(node, level) }, node.name), node.lines, inside(node), sums[at].in, sums[at].out]);
   return h("details", {}, h("summary", {}, "All boxes as a table"), table("Largest first", heads, rows));
 }
 
