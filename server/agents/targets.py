@@ -6,7 +6,7 @@ Owns the reading of `symbol`, `path` and `line`. Knows no answer. Lines of param
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -29,6 +29,9 @@ MAX_MEANINGS = 8
 N_CLOSE = 3
 LEAST_ALIKE = 0.6
 """Names that are less alike (difflib's ratio) are not suggested for an unknown one."""
+
+MAX_BEGUN = 1_000
+"""Names with the first letter of an unknown one that are compared with it, the shortest first."""
 
 OWN_RECEIVERS = frozenset({"self", "cls", "this", "super"})
 _PATH_AND_NAME = re.compile(r"([^\s:]+\.\w+)::?([^\s:].*)")
@@ -261,15 +264,29 @@ def _by_name(folders: Folders, name: str, path: str = "", most: int = MAX_MEANIN
             is_own = only is not None and normalised_name(only.name) == normalised_name(name.rpartition(".")[2])
             return Target(folder, only.qualified_name if only and is_own else name, definitions, values)
     used = f" {path} may use it from outside of the workspace." if path else ""
-    hits = search_folders([("", folder.index) for folder in folders], name, N_CLOSE).hits
-    near = list(dict.fromkeys(hit.symbol for hit in hits if hit.symbol and not is_document(hit.path)))
-    near = [each for each in near if _are_alike(each, name)]
+    near = list(dict.fromkeys(each for folder in folders for each in _close_names(folder, name)))[:N_CLOSE]
     guess = f" Did you mean {' or '.join(near)}?" if near else ""
     raise InvalidArgument(f"Nothing is defined as {name}.{used}{guess} Try `search` with the name or with words.")
 
 
-def _are_alike(one: str, other: str) -> bool:
-    """Whether the last parts of two names are nearly the same."""
-    return (
-        SequenceMatcher(None, one.rpartition(".")[2].lower(), other.rpartition(".")[2].lower()).ratio() >= LEAST_ALIKE
-    )
+def _close_names(folder: Folder, name: str) -> Iterator[str]:
+    """Definitions whose last parts are nearly that of a name: members of its class, then any, the closest first."""
+    outer, _, last = name.rpartition(".")
+    owners = folder.index.names.definitions(outer) if outer else []
+    members = [
+        each.qualified_name
+        for path, owner in owners
+        for each in folder.index.graph.files[path].definitions
+        if each.qualified_name.rpartition(".")[0] == owner.qualified_name
+    ]
+    begun = [each.definition.qualified_name for each in folder.index.names.begun(last[:1], MAX_BEGUN)]
+    hits = search_folders([("", folder.index)], name, N_CLOSE).hits
+    found = [hit.symbol for hit in hits if hit.symbol and not is_document(hit.path)]
+    for names in (members, [*found, *begun]):
+        alike = sorted((-_likeness(each, last), each) for each in dict.fromkeys(names))
+        yield from (each for likeness, each in alike if -likeness >= LEAST_ALIKE)
+
+
+def _likeness(name: str, last: str) -> float:
+    """How alike the last part of a name and another name are, 0 to 1."""
+    return SequenceMatcher(None, name.rpartition(".")[2].lower(), last.lower()).ratio()

@@ -10,7 +10,7 @@ import type { Server } from "./server";
 
 const PREFIX = "weft_";
 const AGENT = "VS Code";
-/** In package.json, of a tool that stores something. */
+/** In package.json, of a tool that stores or deletes something. */
 const WRITES = "writes";
 const MAX_SHOWN_CHARACTERS = 80;
 
@@ -62,13 +62,16 @@ export function registerTools(context: vscode.ExtensionContext, server: Server):
   }
 }
 
-/** Only what is stored is asked about: a note reaches later conversations. */
+/** Only what is stored or deleted is asked about: notes reach later conversations. */
 function prepare({ displayName, tags }: Described, input: Input): Prepared {
   const subject = subjectOf(input);
   const invocationMessage = literal(`Weft: ${displayName}${subject && `: ${subject}`}`);
   if (!tags.includes(WRITES)) return { invocationMessage };
-  const message = literal(`Weft stores this note for later conversations on this workspace:\n\n${textOf(input.text)}`);
-  return { invocationMessage, confirmationMessages: { title: `${displayName}?`, message } };
+  const change =
+    typeof input.note === "number"
+      ? `Weft deletes note ${input.note} on this workspace.`
+      : `Weft stores this note for later conversations on this workspace:\n\n${textOf(input.text)}`;
+  return { invocationMessage, confirmationMessages: { title: `${displayName}?`, message: literal(change) } };
 }
 
 /** What a call is about, in a few words: the symbol, the question, or the place. */
