@@ -11,11 +11,12 @@ from itertools import groupby
 
 from ...codegraph.file_graph import MODULE_SCOPE, Call, Definition
 from ...codegraph.symbol_table import is_class
+from ...codegraph.typed_resolver import TypedResolver
 from ...retrieval import Location
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_document, is_test
 from ...retrieval.questions.units import Unit, units_of
-from ..chat.symbol_queries import Reference, callees, callers, overridden, unresolved_calls
+from ..chat.symbol_queries import Reference, callees, callers, may_call, overridden, unresolved_calls
 from .folders import Folder, Folders
 from .targets import Target
 from .uses import Group, uses_of
@@ -23,6 +24,9 @@ from .values import Answer, Entry, counted
 
 MAX_CODE_LINES = 80
 """Lines of a definition with `code`."""
+
+MAX_MEANT = 8
+"""A call by name that may mean more definitions is listed only if its receiver is named after the class of one."""
 
 LEAST_NAME = 3
 """Shorter variables are named after no class."""
@@ -149,12 +153,11 @@ def callees_of(target: Target) -> Answer:
 def _called_by_name(folder: Folder, named: NamedDefinition, resolved: Collection[str]) -> Iterator[Entry]:
     """The calls in a definition whose receiver is unknown, each name once, with the definition that is most likely."""
     index, path = folder.index, named.path
-    imported = {each.local_name for each in index.graph.files[path].imports}
-    seen = set(resolved)
+    seen, resolver = set(resolved), TypedResolver(index.graph)
     for call in unresolved_calls(index, path):
         receiver, _, name = call.callee.rpartition(".")
         is_inside = named.definition.header_line <= call.line < named.definition.end_line
-        if not is_inside or name in seen or not receiver or receiver.partition(".")[0] in imported:
+        if not is_inside or name in seen or not receiver or not may_call(resolver, path, call, {True}, index):
             continue
         seen.add(name)
         meant = [each for each in index.names.definitions(name) if each.definition.name == name]
@@ -163,8 +166,14 @@ def _called_by_name(folder: Folder, named: NamedDefinition, resolved: Collection
             for each in meant
             if each.definition.kind != "function" and folder.may_share(path, each.path) and not _is_hidden(each, path)
         ]
-        if methods:
-            yield _likely_callee(folder, call, methods)
+        owners = [each.definition.qualified_name.rpartition(".")[0] for each in methods]
+        named_so = [
+            each
+            for each, owner in zip(methods, owners, strict=True)
+            if _is_named_after(receiver.rpartition(".")[2], owner)
+        ]
+        if named_so or 0 < len(methods) <= MAX_MEANT:
+            yield _likely_callee(folder, call, (named_so or methods)[0], len(methods) - 1)
 
 
 def _is_hidden(called: NamedDefinition, path: str) -> bool:
@@ -172,14 +181,11 @@ def _is_hidden(called: NamedDefinition, path: str) -> bool:
     return is_test(called.path) and not is_test(path)
 
 
-def _likely_callee(folder: Folder, call: Call, meant: list[NamedDefinition]) -> Entry:
-    receiver = call.callee.rpartition(".")[0].rpartition(".")[2]
-    owners = [each.definition.qualified_name.rpartition(".")[0] for each in meant]
-    named_so = (each for each, owner in zip(meant, owners, strict=True) if _is_named_after(receiver, owner))
-    path, likely = next(named_so, meant[0])
-    others = f", or one of {counted(len(meant) - 1, 'other')}" if len(meant) > 1 else ""
-    text = f"{likely.kind}, called on line {call.line + 1} as {call.callee}{others}"
-    return Entry(folder.shown(path), (likely.header_line + 1,), 0, likely.qualified_name, text, BY_NAME)
+def _likely_callee(folder: Folder, call: Call, likely: NamedDefinition, n_others: int) -> Entry:
+    path, definition = likely
+    others = f", or one of {counted(n_others, 'other')}" if n_others else ""
+    text = f"{definition.kind}, called on line {call.line + 1} as {call.callee}{others}"
+    return Entry(folder.shown(path), (definition.header_line + 1,), 0, definition.qualified_name, text, BY_NAME)
 
 
 def references_to(target: Target) -> Answer:

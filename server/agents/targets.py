@@ -283,8 +283,10 @@ def _close_names(folder: Folder, name: str) -> Iterator[str]:
     hits = search_folders([("", folder.index)], name, N_CLOSE).hits
     found = [hit.symbol for hit in hits if hit.symbol and not is_document(hit.path)]
     for names in (members, [*found, *begun]):
-        alike = sorted((-_likeness(each, last), each) for each in dict.fromkeys(names))
-        yield from (each for likeness, each in alike if -likeness >= LEAST_ALIKE)
+        likeness = {each: _likeness(each, last) for each in names}
+        yield from (
+            each for each in sorted(likeness, key=lambda each: -likeness[each]) if likeness[each] >= LEAST_ALIKE
+        )
 
 
 def _likeness(name: str, last: str) -> float:
