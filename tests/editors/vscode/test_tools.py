@@ -219,34 +219,3 @@ def test_the_mcp_server_of_the_folder_is_offered_starts_and_answers(shop, vscode
     assert {tool["description"] for tool in tools()} == {tool.description for tool in TOOLS.values()}
     name = next(tool["name"] for tool in tools() if tool["name"].endswith("_definition"))
     assert "part_3.py:5" in shop.call("invokeTool", name=name, input={"symbol": "handle_3"})["text"]
-
-
-def test_the_chat_lists_the_tools_and_the_setting_hides_them(shop, vscode, waiting, picture):
-    shop.press("Control+Alt+i")
-    # The output of an MCP server that starts takes the focus.
-    shop.click(".chat-editor-container .monaco-editor")
-    shop.wait(".chat-editor-container .monaco-editor.focused")
-
-    def listed():
-        return [row.split("\n")[0] for row in shop.texts(".suggest-widget .monaco-list-row")]
-
-    shop.type("#weft")
-    waiting(lambda: set(listed()) == {f"#weft{name.capitalize()}" for name in TOOLS}, "the tools in the chat")
-    picture(shop, "chat-tools")
-    shop.press("Escape")
-    shop.call("command", id="workbench.action.chat.configureTools", isAwaited=False)
-    shop.wait(".quick-input-widget .monaco-list-row", "Weft")
-    picture(shop, "tool-picker")
-    shop.press("Escape")
-    shop.gone(".quick-input-widget")
-    vscode.set({"weft.agents.tools": "off"})
-    shop.click(".chat-editor-container .monaco-editor")
-
-    def is_hidden():
-        shop.press("Control+a")
-        shop.type("#weft")
-        return not listed()
-
-    waiting(is_hidden, "no tools in the chat")
-    shop.press("Control+a", "Delete")
-    shop.command("View: Hide Secondary Side Bar")
