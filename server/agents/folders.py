@@ -52,8 +52,7 @@ class Folder:
         if is_document(path):
             units = units_of(self.index.graph.files[path], self.index.texts[path])
             return next((unit.title for unit in units if unit.start_line <= line < unit.end_line), "")
-        file = self.index.graph.files.get(path)
-        definition = None if file is None else innermost_definition(file.definitions, line)
+        definition = self.definition_around(path, line) if path in self.index.graph.files else None
         return "" if definition is None else definition.qualified_name
 
     def may_share(self, path: str, other: str) -> bool:
@@ -63,8 +62,7 @@ class Folder:
 
     def definition_around(self, path: str, line: int) -> Definition | None:
         """The innermost definition whose lines, decorators included, hold a line (0-based)."""
-        around = (each for each in self.index.graph.files[path].definitions if each.start_line <= line < each.end_line)
-        return max(around, key=lambda each: (each.start_line, -each.end_line), default=None)
+        return innermost_definition(self.index.graph.files[path].definitions, line)
 
 
 @dataclass(frozen=True, slots=True)

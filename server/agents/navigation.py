@@ -55,16 +55,19 @@ def defined(folder: Folder, named: NamedDefinition) -> Entry:
 def _with_code(folder: Folder, named: NamedDefinition, with_code: bool) -> Iterator[Entry]:
     """The entry of a definition, with its first line or its code; the rest of a long function in following entries."""
     path, found = named
-    end = min(found.end_line, found.start_line + MAX_CODE_LINES)
-    code = folder.index.text(Location(path, found.start_line, end)).rstrip() if with_code else ""
-    members = [each for each in folder.index.graph.files[path].definitions if _is_member(each, found)]
-    if code and end < found.end_line and members:
+    place, end = folder.shown(path), min(found.end_line, found.start_line + MAX_CODE_LINES)
+    if not with_code:
+        words = f"{found.kind}: {folder.line(path, found.header_line)}"
+        yield Entry(place, (found.start_line + 1,), found.end_line, found.qualified_name, words)
+        return
+    code = folder.index.text(Location(path, found.start_line, end)).rstrip()
+    is_cut = end < found.end_line
+    members = [each for each in folder.index.graph.files[path].definitions if is_cut and _is_member(each, found)]
+    if members:
         left = counted(found.end_line - end, "more line")
         code += f"\n… {left}; `outline` lists its {counted(members, 'member')}, and `definition` shows one"
-    words = found.kind if code else f"{found.kind}: {folder.line(path, found.header_line)}"
-    place = folder.shown(path)
-    yield Entry(place, (found.start_line + 1,), found.end_line, found.qualified_name, words, code=code)
-    for start in range(end, found.end_line if code and not members else end, MAX_CODE_LINES):
+    yield Entry(place, (found.start_line + 1,), found.end_line, found.qualified_name, found.kind, code=code)
+    for start in range(end, end if members else found.end_line, MAX_CODE_LINES):
         part = Location(path, start, min(found.end_line, start + MAX_CODE_LINES))
         yield Entry(place, (start + 1,), part.end_line, text="continued", code=folder.index.text(part).rstrip())
 
