@@ -19,6 +19,7 @@ from ..workspace.projects import project_folder
 from .common import index_to_serve, open_workspace, split_location, workspace_folder
 from .extras import import_or_offer
 from .mcp import loopback_address
+from .serve import written_address
 from .terminal import Terminal
 
 if TYPE_CHECKING:
@@ -37,8 +38,7 @@ def explore(options: argparse.Namespace) -> int:
     token = new_token()
 
     def tell(host: str, port: int) -> None:
-        shown = f"[{host}]" if ":" in host else host
-        page = f"http://{shown}:{port}/{token}/"
+        page = f"http://{written_address(host, port)}/{token}/"
         if options.address_file is not None:
             _write_private(options.address_file, page)
             at_end.callback(options.address_file.unlink, missing_ok=True)

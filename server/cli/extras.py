@@ -28,11 +28,15 @@ def import_or_offer(extra: str, terminal: Terminal) -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         command = install_command(extra)
-        missing = f"{error.name} is not installed. Install the extra: {command}"
         if not (runs_in_place() and terminal.confirm(f"{error.name} is not installed. Run: {command}?")):
-            raise UserError(missing) from error
+            raise missing_extra(error, extra) from error
         _install(command)
         _start_again()
+
+
+def missing_extra(error: ModuleNotFoundError, extra: str) -> UserError:
+    """What a command says that cannot ask: the package, and the command that installs its extra."""
+    return UserError(f"{error.name} is not installed. Install the extra: {install_command(extra)}")
 
 
 def _install(command: str) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import UserError
-from ...llm.installation import install_command
 from ..config import load_config
 from .common import index_to_serve, open_workspace, workspace_folder
-from .serve import choose_token, parse_address
+from .extras import missing_extra
+from .serve import choose_token, parse_address, written_address
 from .terminal import Terminal
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def mcp(options: argparse.Namespace) -> int:
     try:
         from ..mcp import serve_http, serve_stdio
     except ModuleNotFoundError as error:
-        raise UserError(f"{error.name} is not installed. Install the extra: {install_command('mcp')}") from error
+        raise missing_extra(error, "mcp") from error
     terminal = Terminal(quiet=True)  # stdout belongs to the protocol
     folder = workspace_folder(None if options.folder == Path() else options.folder, terminal)
     if options.http is None:
@@ -36,8 +36,7 @@ def mcp(options: argparse.Namespace) -> int:
     token, shown_token = choose_token(options.token_file)
 
     def tell(host: str, port: int) -> None:
-        shown = f"[{host}]" if ":" in host else host
-        print(f"weft: tools for agents in {folder} on http://{shown}:{port}/mcp", file=sys.stderr)
+        print(f"weft: tools for agents in {folder} on http://{written_address(host, port)}/mcp", file=sys.stderr)
         print(f"weft: the token is {shown_token}", file=sys.stderr)
         print("weft: agents send it as the header `Authorization: Bearer TOKEN`", file=sys.stderr)
         sys.stderr.flush()

@@ -90,6 +90,11 @@ def parse_address(text: str) -> tuple[str, int]:
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
+def written_address(host: str, port: int) -> str:
+    """The same as it stands in a URL, with brackets around an address of IPv6."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def _serve_tcp(address: str, token_file: Path | None) -> int:
     from ..lsp import serve_tcp
 

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 from ...errors import UserError
-from ...llm.installation import install_command
 from .common import index_to_serve, open_workspace, workspace_folder
-from .serve import choose_token, parse_address, warn_if_reachable
+from .extras import missing_extra
+from .serve import choose_token, parse_address, warn_if_reachable, written_address
 from .terminal import Terminal
 
 
@@ -17,7 +17,7 @@ def serve_http(options: argparse.Namespace) -> int:
     try:
         from ..http_api import serve_http as serve
     except ModuleNotFoundError as error:
-        raise UserError(f"{error.name} is not installed. Install the extra: {install_command('http')}") from error
+        raise missing_extra(error, "http") from error
     host, port = parse_address(options.http)
     token, shown_token = choose_token(options.token_file)
     terminal = Terminal()
@@ -28,12 +28,12 @@ def serve_http(options: argparse.Namespace) -> int:
         workspace.keep_models_ready(terminal.hint)
 
         def tell(host: str, port: int) -> None:
-            shown = f"[{host}]" if ":" in host else host
-            print(f"weft: completions for {folder} on http://{shown}:{port}", file=sys.stderr)
+            address = written_address(host, port)
+            print(f"weft: completions for {folder} on http://{address}", file=sys.stderr)
             print(f"weft: the token is {shown_token}", file=sys.stderr)
             print(
                 "weft: clients send it as their API key; for those without one, "
-                f"the address is http://{shown}:{port}/token/TOKEN",
+                f"the address is http://{address}/token/TOKEN",
                 file=sys.stderr,
             )
             warn_if_reachable(host, "The token gives access to completions from all of this folder.")

@@ -71,19 +71,16 @@ def calls_of(folders: Folders, path: str) -> Json:
     An edge has the ids of two boxes; `OUTSIDE` stands for the rest of the workspace. `sums` are the calls to and out of
     each box with any, of all edges.
     """
+    edges: Mapping[tuple[str, str], int] = {}
     if not path and len(folders.all) > 1:
-        return {
-            "edges": [],
-            "nEdges": 0,
-            "sums": [],
-            "hot": [hot for folder in folders for hot in _hot(folder, "")][:MAX_HOT],
-        }
-    folder, key, is_file = _located(folders, path)
-    counts = call_counts(folder.index.graph)
-    edges = _calls_in_file(folder, key) if is_file else _calls_in_folder(counts, key)
+        hot = [each for folder in folders for each in _hot(folder, "")][:MAX_HOT]
+    else:
+        folder, key, is_file = _located(folders, path)
+        edges = _calls_in_file(folder, key) if is_file else _calls_in_folder(call_counts(folder.index.graph), key)
+        hot = _hot(folder, key)
     strongest = sorted(edges.items(), key=lambda item: (-item[1], item[0]))
     shown = [{"from": source, "to": target, "calls": n} for (source, target), n in strongest[:MAX_EDGES]]
-    return {"edges": shown, "nEdges": len(strongest), "sums": _sums(edges), "hot": _hot(folder, key)}
+    return {"edges": shown, "nEdges": len(strongest), "sums": _sums(edges), "hot": hot}
 
 
 def _sums(edges: Mapping[tuple[str, str], int]) -> list[Json]:

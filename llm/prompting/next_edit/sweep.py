@@ -11,6 +11,8 @@ version 2 `inference.py` of sweepai/sweep-next-edit-v2-7B, as clients describe i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...protocol import ChatRequest, CompletionRequest, PromptPart
 from ..prompts import file_block
 from .values import RecentChange, RewriteFormat, RewriteRequest, ended, prompt_request, same_end
@@ -37,8 +39,7 @@ class Sweep(RewriteFormat):
             f"current/{request.path}\n{ended(request.region)}",
             f"updated/{request.path}\n",
         ]
-        parts = tuple(part for file in files for part in (PromptPart(FILE, special=True), PromptPart(file)))
-        return prompt_request(request, parts, max_new_tokens)
+        return _of_files(request, files, max_new_tokens)
 
     def parse(self, answer: str, request: RewriteRequest) -> str | None:
         for end in self.marks:
@@ -70,8 +71,7 @@ class SweepV2(Sweep):
             f"current/{request.path}{lines}\n{ended(current)}",
             f"updated/{request.path}{lines}\n",
         ]
-        parts = tuple(part for file in files for part in (PromptPart(FILE, special=True), PromptPart(file)))
-        return prompt_request(request, parts, max_new_tokens)
+        return _of_files(request, files, max_new_tokens)
 
     def parse(self, answer: str, request: RewriteRequest) -> str | None:
         return super().parse(answer.replace(CURSOR, ""), request)
@@ -80,6 +80,12 @@ class SweepV2(Sweep):
         before, after = "\n".join(change.lines_before).strip("\n"), "\n".join(change.lines_after).strip("\n")
         last = change.start_now + len(change.lines_after) - 1
         return f"{change.path}:{change.start_now}:{last}\noriginal:\n{before}\nupdated:\n{after}\n"
+
+
+def _of_files(request: RewriteRequest, files: Sequence[str], max_new_tokens: int) -> CompletionRequest:
+    """The prompt of the repository format: each file after its special token."""
+    parts = tuple(part for file in files for part in (PromptPart(FILE, special=True), PromptPart(file)))
+    return prompt_request(request, parts, max_new_tokens)
 
 
 def _shortened(lines: tuple[str, ...]) -> str:
