@@ -234,11 +234,17 @@ class FileHandler(JsonHandler):
     folder = Path()
     requests: list[tuple[str, Mapping[str, str]]] = []  # noqa: RUF012
     cut_after = 0  # the connection closes after this many bytes of a part
+    max_answers: int | None = None  # a connection closes instead of one more answer
+    n_answers = 0  # of this connection
     delay_s = 0.0
 
     def do_GET(self) -> None:
         name = self.path.split("?")[0].removeprefix("/base/")
         self.requests.append((name, dict(self.headers)))
+        if self.n_answers == self.max_answers:
+            self.close_connection = True
+            return
+        self.n_answers += 1
         time.sleep(self.delay_s)
         path = self.folder / name
         if not path.is_file():
@@ -305,6 +311,21 @@ def test_a_lost_connection_is_continued_with_a_range(
     assert not index(project, server)[1]
     assert not analysed
     assert any("Range" in headers or "range" in headers for _, headers in FileHandler.requests)
+
+
+@pytest.mark.parametrize("max_answers", [1, 0])
+def test_a_connection_that_closes_without_an_answer_is_opened_once_more(
+    project: Path, server: str, cache: Path, analysed: list[str], monkeypatch: pytest.MonkeyPatch, max_answers: int
+) -> None:
+    monkeypatch.setattr(FileHandler, "max_answers", max_answers)
+    notices = index(project, server)[1]
+    if max_answers:
+        assert not notices
+        assert not analysed
+    else:
+        assert "it closed the connection" in notices[0]
+        assert [name for name, _ in FileHandler.requests] == ["manifest.json"] * 2
+        assert len(analysed) == N_FILES
 
 
 def test_a_server_that_sends_something_else_costs_a_notice(

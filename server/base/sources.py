@@ -13,6 +13,7 @@ import stat
 import time
 from collections.abc import Mapping
 from contextlib import closing
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -98,42 +99,55 @@ class _HttpSource:
     def __init__(self, parts: SplitResult) -> None:
         import httpx
 
-        address = parts._replace(netloc=parts.netloc.rpartition("@")[2])
         user = (unquote(parts.username or ""), unquote(parts.password or ""))
-        self._address = address
-        self._client = httpx.Client(
+        self._address = parts._replace(netloc=parts.netloc.rpartition("@")[2])
+        self._new_client = partial(
+            httpx.Client,
             auth=user if parts.username else None,
             timeout=httpx.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
             headers={"Accept-Encoding": "identity", "User-Agent": "weft"},
             trust_env=parts.scheme == "https",
         )
+        self._client = self._new_client()
 
     def read(self, name: str, max_bytes: int, until_s: float, etag: str = "") -> Content:
-        """See `Source`. After a lost connection the rest is requested, as a range."""
+        """See `Source`. After a lost connection the rest is requested, as a range.
+
+        A request that brings nothing is sent once more, over a connection of its own: the server may have closed one
+        that was kept open.
+        """
         import httpx
 
         url = self._address._replace(path=f"{self._address.path.rstrip('/')}/{name}").geturl()
         data = bytearray()
+        brought_nothing = False
         for _ in range(_ATTEMPTS):
             n_before = len(data)
             try:
-                found = self._request(url, data, max_bytes, until_s, etag)
+                if brought_nothing:
+                    with self._new_client() as client:
+                        found = self._request(client, url, data, max_bytes, until_s, etag)
+                else:
+                    found = self._request(self._client, url, data, max_bytes, until_s, etag)
             except httpx.ConnectError as error:
                 raise BaseUnavailable("it is not reachable") from error
             except httpx.TimeoutException as error:
                 raise BaseUnavailable("it does not answer in time") from error
             except httpx.TransportError as error:
-                if len(data) == n_before:
+                if len(data) == n_before and brought_nothing:
                     raise BaseUnavailable("it closed the connection") from error
+                brought_nothing = len(data) == n_before
                 continue
             if found is not None:
                 return found
         raise BaseUnavailable("it closed the connection several times")
 
-    def _request(self, url: str, data: bytearray, max_bytes: int, until_s: float, etag: str) -> Content | None:
+    def _request(
+        self, client: httpx.Client, url: str, data: bytearray, max_bytes: int, until_s: float, etag: str
+    ) -> Content | None:
         """One request; `data` grows by what arrives. None if a range is not supported: `data` is empty again."""
         headers = {"Range": f"bytes={len(data)}-"} if data else ({"If-None-Match": etag} if etag else {})
-        with self._client.stream("GET", url, headers=headers) as response:
+        with client.stream("GET", url, headers=headers) as response:
             if response.status_code == HTTPStatus.NOT_MODIFIED and etag:
                 return Content(None, etag)
             if data and response.status_code == HTTPStatus.OK:
