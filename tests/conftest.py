@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
 import os
 import re
@@ -51,6 +52,12 @@ SERVER = (sys.executable, "-m", "weft", "serve")
 
 WHOLE_TEXTS = {"weft": {"completion": {"min_confidence": 0.01}}}
 """Settings of a client: texts of the index are shown as a whole, independent of the fitted confidence."""
+
+
+def pytest_collection_finish() -> None:
+    """Exempt the tests, millions of objects, from every garbage collection that follows."""
+    gc.collect()
+    gc.freeze()
 
 
 def write_files(folder: Path, text: str) -> None:

@@ -343,6 +343,7 @@ def test_nothing_is_stored_where_nothing_may_be(tmp_path: Path, cache: Path, con
     assert not (cache / "analyses").exists()
 
 
+@pytest.mark.slow
 def test_damage_costs_the_damaged_files_alone(tmp_path: Path, cache: Path, analysed: list[str]) -> None:
     folder = make_repository(tmp_path / "project")
     expected = index(folder)

@@ -391,6 +391,7 @@ def test_tests_inside_of_the_package_are_no_code(release, tmp_path):
     assert list(code_of(repository, tmp_path / "tree")) == ["shop/prices.py"]
 
 
+@pytest.mark.slow
 @needs_sandbox
 def test_a_task_is_covered_and_its_tests_tell_an_empty_body(box, release, tmp_path, monkeypatch):
     monkeypatch.setattr(tasks, "SOME_TESTS", Limits(seconds=15, cpu_seconds=15))  # for the body that hangs

@@ -134,5 +134,6 @@ def test_an_answer_costs_no_more_than_it_did(workspace):
     assert cost_of_server(workspace, slower_by=0) < LIMIT
 
 
+@pytest.mark.slow
 def test_an_answer_that_takes_three_times_as_long_is_noticed(workspace):
     assert cost_of_server(workspace, slower_by=2) >= NOTICED * cost_of_server(workspace, slower_by=0)

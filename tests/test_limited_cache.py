@@ -3,7 +3,7 @@
 import gc
 from weakref import ref
 
-from weft.codegraph import parse_file
+from weft.codegraph import file_graph, parse_file
 from weft.codegraph.limited_cache import LimitedCache
 
 
@@ -67,10 +67,10 @@ def test_cleared_values_are_made_again():
     assert made == ["a", "a"]
 
 
-def test_a_file_finds_its_records_after_they_were_dropped():
-    files = [
-        parse_file(f"f{i}.py", f"import os\ndef made_{i}():\n    os.getcwd()\n" + "x = 1\n" * 2000) for i in range(80)
-    ]
+def test_a_file_finds_its_records_after_they_were_dropped(monkeypatch):
+    for cache in (file_graph._outline, file_graph._single_definitions, file_graph._calls):
+        monkeypatch.setattr(cache, "_limit_bytes", 1)
+    files = [parse_file(f"f{i}.py", f"import os\ndef made_{i}():\n    os.getcwd()\n") for i in range(3)]
     for _ in range(2):
         for i, file in enumerate(files):
             assert [found.name for found in file.definitions] == [f"made_{i}"]

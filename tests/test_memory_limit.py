@@ -64,6 +64,7 @@ def test_large_caches_of_functions_are_cleared(monkeypatch):
     assert (large.cache_info().currsize, small.cache_info().currsize) == (0, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(private_mb() is None, reason="this system does not report private memory")
 def test_a_process_above_its_limit_maps_its_index_and_says_what_is_left(tmp_path):
     """Of a large index built in the process, much is given back; a limit that cannot be kept is a note."""

@@ -31,6 +31,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, str(TOOL), *arguments], capture_output=True, text=True, timeout=600)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the tool forks processes")
 def test_the_tests_of_the_rows_kill_the_mutants_of_the_short_form() -> None:
     done = run("--quick")

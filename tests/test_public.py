@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import weft
 
 ROOT = Path(weft.__file__).resolve().parent
@@ -96,6 +97,7 @@ def table_rows(path):
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
 
 
+@pytest.mark.slow
 def test_the_questions_of_the_documents_are_answered_in_this_repository(tmp_path):
     usage = (ROOT / "docs" / "usage.md").read_text("utf-8")
     questions = re.findall(r'^\$ weft ask ("[^"]+") +#', usage, re.MULTILINE)

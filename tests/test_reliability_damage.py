@@ -14,6 +14,7 @@ from weft.benchmarks.reliability.damaged_files import KINDS, damaged
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the campaign makes named pipes")
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_left_over_stuck_or_deleted(tmp_path: Path) -> None:
     n_kills, n_histories, _, n_others, _ = damage.SHORT
     counts = damage.run(Settings(tmp_path, is_short=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import pytest
 from weft.benchmarks.reliability import secrets
 from weft.benchmarks.reliability.campaign import Settings, failures
 from weft.benchmarks.reliability.canaries import file_canaries, line_canaries
@@ -19,6 +20,7 @@ def test_the_canaries_are_as_many_and_as_varied_as_they_are_said_to_be() -> None
         assert abs(len(canaries) - 2 * held_out) <= 1
 
 
+@pytest.mark.slow
 def test_no_secret_file_and_hardly_a_line_reaches_the_model(tmp_path: Path) -> None:
     counts = secrets.run(Settings(tmp_path, is_short=True))
     assert failures(secrets, counts) == {}
