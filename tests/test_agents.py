@@ -20,9 +20,11 @@ from weft.server.agents.backend import WorkspaceBackend, run_tool
 from weft.server.agents.navigation import UNREAD
 from weft.server.agents.related import reason_of
 from weft.server.agents.set_up import agents
+from weft.server.agents.spelling import dotted
 from weft.server.agents.tools import INDEX_WITHIN_S, MAX_ARGUMENT, TOOLS, answer_text, call_tool
 from weft.server.agents.values import MAX_CHARACTERS, Answer, Entry, as_text, page
 from weft.server.completion.stats import read_stats, stats_folder, summary_json
+from weft.server.config import IndexOptions
 
 SHOP = '''
     #- shop/price.py
@@ -294,16 +296,17 @@ def test_an_answer_has_checked_citations_and_leaves_the_history_alone(shop):
         ("callers", {"symbol": "a b"}, "use `search` for words"),
         ("callers", {"symbol": "chekout"}, "Did you mean checkout"),
         ("callers", {"path": "shop/app.py"}, "Give `line` or `symbol` too"),
+        ("callers", {"path": "shop"}, "shop is a folder. Give a `symbol` too, or list its files with `outline`."),
+        ("callers", {"symbol": "checkout", "path": "docs"}, "Nothing below docs is defined as checkout."),
+        ("callers", {"symbol": "basket.py"}, "basket.py is a file: shop/basket.py. `outline` lists its definitions."),
         ("callers", {"path": "shop/app.py", "line": 1}, "No definition encloses shop/app.py:1."),
         ("callers", {"path": "shop/app.py", "line": 99}, "Give a line from 1 to"),
         ("outline", {"path": "../other.py"}, "outside of the workspace. Give a path below"),
         ("outline", {"path": "/etc/passwd"}, "outside of the workspace"),
         ("outline", {"path": "shop/../../x.py"}, "outside of the workspace"),
-        ("outline", {"path": "basket.py"}, "Did you mean shop/basket.py?"),
         ("outline", {"path": ".env"}, "is not indexed: secret"),
         ("outline", {"path": "private/notes.py"}, "is not indexed: ignored"),
         ("definition", {"symbol": "hidden"}, "Nothing is defined as hidden"),
-        ("outline", {"path": "", "cursor": "x"}, "The path is empty"),
         ("outline", {"path": "shop", "cursor": "x"}, "x is not a cursor"),
         ("recall", {"question": "x", "strategy": "y"}, "Choose one of fragrel"),
         ("remember", {"text": " "}, "The note is empty"),
@@ -408,6 +411,115 @@ def test_a_place_as_answers_write_it_is_a_path_and_a_line(shop):
 @pytest.mark.parametrize("symbol", ["shop/price.py::Price.total", "shop/price.py:Price.total"])
 def test_a_symbol_may_begin_with_its_path(shop, symbol):
     assert lines(shop, "definition", symbol=symbol)[1].startswith("shop/price.py:7-8 Price.total")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Shop::pay(int)", "Shop.pay"),
+        ("Shop#pay", "Shop.pay"),
+        ("shop?.pay()", "shop.pay"),
+        ("Shop.#pay", "Shop.pay"),
+        ("(*Shop).Pay", "Shop.Pay"),
+        ("func (s *Shop[T]) Pay(n int) error", "Shop.Pay"),
+        ("<Shop as Payable>::pay", "Shop.pay"),
+        ("crate::shop::Shop<'a, Vec<T>>", "shop.Shop"),
+        ("parse::<u8>", "parse"),
+        ("println!", "println!"),
+        ("\\Shop\\Order::$items", "Shop.Order.items"),
+        ("Shop.<init>", "Shop"),
+        ("Shop..ctor", "Shop"),
+        ("new Shop", "Shop"),
+        ("def pay(self, items: list[int]) -> int:", "pay"),
+        ("pay(with:in:)", "pay"),
+        ("Shop#paid?", "Shop.paid?"),
+        ("Shop#[]=", "Shop.[]="),
+        ("shop::Shop::operator<<", "shop.Shop.operator<<"),
+        ("Shop::~Shop", "Shop.~Shop"),
+        ("where is pay", ""),
+        ("a/b.py", ""),
+    ],
+)
+def test_a_name_may_be_spelled_as_in_code_or_a_stack_trace(text, name):
+    assert dotted(text) == name
+
+
+@pytest.mark.parametrize(
+    "path", ["shop/price.py:7:5", "shop/price.py#L7", "shop/price.py#L7-L8", "price.py:7", "file://shop/price.py:7"]
+)
+def test_a_place_may_be_written_as_compilers_and_web_pages_write_it(shop, path):
+    assert lines(shop, "definition", path=path)[1].startswith("shop/price.py:7-8 Price.total")
+
+
+def test_a_symbol_may_be_a_place(shop):
+    assert lines(shop, "definition", symbol="shop/price.py:7")[1].startswith("shop/price.py:7-8 Price.total")
+
+
+def test_a_directory_limits_a_name_to_its_files(shop):
+    assert lines(shop, "definition", symbol="total", path="web")[1:] == [
+        "web/total.js:1 total: function: export function total(items) { return items.length }"
+    ]
+
+
+def test_the_name_of_a_file_finds_the_file(shop):
+    assert lines(shop, "search", query="basket.py")[1].startswith("shop/basket.py Basket, ")
+    assert lines(shop, "outline", path="basket.py")[0] == "shop/basket.py, 17 lines"
+    assert lines(shop, "outline", path="") == lines(shop, "outline")
+
+
+def test_definitions_of_tests_come_last(tmp_path):
+    write(tmp_path, "#- a/test_pay.py\ndef pay(): ...\n#- b/pay.py\ndef pay(): ...\n")
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        workspace.index()
+        expected = ["b/pay.py:1", "a/test_pay.py:1"]
+        for tool, arguments in (("definition", {"symbol": "pay"}), ("search", {"query": "pay"})):
+            assert [entry.place for entry in call_tool(workspace, tool, arguments).entries] == expected
+
+
+def test_a_name_in_another_case_is_said_to_be_another(shop):
+    assert (
+        lines(shop, "callers", symbol="CheckOut")[-1] == "Nothing is spelled CheckOut; checkout is what comes closest."
+    )
+    with pytest.raises(InvalidArgument, match=r"Did you mean Price\.total"):
+        call_tool(shop, "definition", {"symbol": "Price.totl"})
+
+
+def test_a_class_without_a_constructor_has_its_own_callers(shop):
+    shown = lines(shop, "callers", symbol="Price.__init__")
+    assert " of Price (" in shown[0] and shown[-1].startswith("No __init__ is defined in Price")
+
+
+def test_overloads_are_one_meaning(tmp_path):
+    methods = "".join(f"  void pay(int[{n}] a) {{ }}\n" for n in range(9))
+    write(tmp_path, f"#- Shop.java\nclass Shop {{\n{methods}  void f() {{ pay(null); }}\n}}\n")
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        workspace.index()
+        assert "8 others" in lines(workspace, "callees", symbol="Shop.pay")[0]
+
+
+def test_a_name_of_a_library_is_said_to_be_imported(tmp_path):
+    write(tmp_path, "#- a.py\nimport json\n\ndef f():\n    return json.dumps(1)\n")
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        workspace.index()
+        with pytest.raises(InvalidArgument, match=r"json is imported from outside of it, as on a.py:1: import json"):
+            call_tool(workspace, "references", {"symbol": "json.dumps"})
+
+
+def test_a_file_that_is_too_large_is_named_for_its_name(tmp_path):
+    write(tmp_path, f"#- shop/Till.py\nclass Till: ...\n{'# ' + 'x' * 3000}\n#- a.py\ntill = 1\n")
+    config = Config(index=IndexOptions(max_file_bytes=2000))
+    with Workspace([tmp_path], config, cache=False) as workspace:
+        workspace.index()
+        with pytest.raises(InvalidArgument, match=r"shop/Till.py may define it, and is not indexed: too large"):
+            call_tool(workspace, "definition", {"symbol": "Till.open"})
+        assert "shop/Till.py may define it" in lines(workspace, "definition", symbol="Till")[-1]
+        for path in ("shop/Till.py", "Till.py"):
+            with pytest.raises(InvalidArgument, match="too large"):
+                call_tool(workspace, "outline", {"path": path})
+
+
+def test_a_large_limit_means_all(shop):
+    assert lines(shop, "outline", path="shop/basket.py", limit=10**6) == lines(shop, "outline", path="shop/basket.py")
 
 
 @pytest.mark.parametrize("limit", [2.0, "2"])

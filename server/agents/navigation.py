@@ -40,8 +40,11 @@ def definition(target: Target, with_code: bool) -> Answer:
     """Where a symbol is defined, with its first line, or with its code."""
     folder = target.folder
     entries = [entry for each in target.definitions for entry in _with_code(folder, each, with_code)]
-    n_definitions = len(target.definitions) + len(target.values)
-    for value in target.values:
+    # An enumeration of C binds its members on one line twice: in itself and around it.
+    shortest = {(value.path, value.line): value for value in sorted(target.values, key=lambda each: -len(each.name))}
+    values = [value for value in target.values if shortest[value.path, value.line] == value]
+    n_definitions = len(target.definitions) + len(values)
+    for value in values:
         text = folder.line(value.path, value.line)
         entries.append(Entry(folder.shown(value.path), (value.line + 1,), 0, value.name, text))
     return Answer(f"{counted(n_definitions, 'definition')} of {target.name}", tuple(entries))
@@ -287,13 +290,17 @@ def _directory(folder: Folder, directory: str) -> Answer:
             files.setdefault(name + slash, []).append(path)
     entries = []
     for name in sorted(files, key=lambda each: (not each.endswith("/"), each)):
-        text = counted(files[name], "file") if name.endswith("/") else _top_level(folder, files[name][0])
-        entries.append(Entry(folder.shown(f"{directory}{name}"), (), 0, "", text))
+        if name.endswith("/"):
+            entries.append(Entry(folder.shown(f"{directory}{name}"), text=counted(files[name], "file")))
+        else:
+            entries.append(file_entry(folder, files[name][0]))
     n_files = sum(map(len, files.values()))
     return Answer(f"{folder.shown(directory) or folder.root.name}, {counted(n_files, 'file')}", tuple(entries))
 
 
-def _top_level(folder: Folder, path: str) -> str:
-    names = [each.name for each in folder.index.graph.files[path].definitions if each.parent == MODULE_SCOPE]
+def file_entry(folder: Folder, path: str) -> Entry:
+    """The entry of a file, with what it defines at the top level."""
+    names = [each.name for each in folder.index.graph.files[path].definitions if "." not in each.qualified_name]
+    names = list(dict.fromkeys(names))  # overloads
     more = f", {len(names) - 8} more" if len(names) > 8 else ""
-    return ", ".join(names[:8]) + more
+    return Entry(folder.shown(path), text=", ".join(names[:8]) + more)
