@@ -489,6 +489,43 @@ def test_a_class_without_a_constructor_has_its_own_callers(shop):
     assert " of Price (" in shown[0] and shown[-1].startswith("No __init__ is defined in Price")
 
 
+def test_a_constructor_is_not_called_through_that_of_its_base(tmp_path):
+    write(
+        tmp_path,
+        """
+        #- a.py
+        class Shop:
+            def __init__(self): ...
+        class Till(Shop):
+            def __init__(self): ...
+        class Bar(Shop):
+            def __init__(self):
+                super().__init__()
+        def f(): return Till(), Shop()
+        """,
+    )
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        workspace.index()
+        shown = lines(workspace, "callers", symbol="Till.__init__")
+        assert shown[:2] == ["1 call of Till.__init__ (a.py:4)", "a.py:8 f: def f(): return Till(), Shop()"]
+        assert not any("overrides" in line for line in shown)
+
+
+def test_a_member_of_an_implicit_type_is_a_use_by_name(tmp_path):
+    write(
+        tmp_path,
+        "#- a.swift\nenum Mode {\n  case open(Int)\n}\nfunc f(m: Mode) {\n  switch m {\n"
+        "  case .open(let n): g(n)\n  }\n  g(.open(1))\n}\nfunc open() { }\n",
+    )
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        workspace.index()
+        shown = lines(workspace, "references", symbol="Mode.open")
+        assert shown[1:] == [
+            "By name alone (the receiver is unknown):",
+            "a.swift:6,8 f: case .open(let n): g(n)",
+        ]
+
+
 def test_overloads_are_one_meaning(tmp_path):
     methods = "".join(f"  void pay(int[{n}] a) {{ }}\n" for n in range(9))
     write(tmp_path, f"#- Shop.java\nclass Shop {{\n{methods}  void f() {{ pay(null); }}\n}}\n")

@@ -87,7 +87,9 @@ def callers_of(target: Target) -> Answer:
     bases: list[NamedDefinition] = []
     for named in target.definitions:
         found.update(((call.path, call.line), call) for call in callers(index, named))
-        bases += overridden(index, named)
+        symbols = index.graph.symbols(named.path)
+        if symbols is None or not symbols.is_constructor(named.definition.qualified_name):  # which no call dispatches
+            bases += overridden(index, named)
     through = [call for named in bases for call in callers(index, named) if (call.path, call.line) not in found]
     by_name = [
         Reference(group.path, line, "call by name", group.enclosing)

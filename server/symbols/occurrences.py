@@ -21,7 +21,15 @@ from ...codegraph.syntax import TOO_SLOW
 from ...codegraph.typed_resolver import TypedResolver
 from ...codegraph.values import CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE, MODULE_VALUE, SUPER_VALUE, Value
 from ...languages import Language, dotted_name, language_named
-from ...languages.references import Role, is_name, literal_type, receiver_in_macro, receiver_of, role_of
+from ...languages.references import (
+    Role,
+    has_implicit_receiver,
+    is_name,
+    literal_type,
+    receiver_in_macro,
+    receiver_of,
+    role_of,
+)
 from ...retrieval import RepositoryIndex
 from .part_trees import Part, parts_at, tree_of
 from .symbol import Symbol
@@ -221,7 +229,7 @@ class Occurrences:
             return None
         if receiver is not None:
             return self._is_member(self._value(path, within, receiver.text or b"", line))
-        if role == "key" and not node.type.startswith("shorthand"):
+        if (role == "key" and not node.type.startswith("shorthand")) or has_implicit_receiver(node):
             return False if self.symbol.owners else None
         return self._is_name(path, within, symbols, node, role, line)
 
