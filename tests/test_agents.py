@@ -641,6 +641,25 @@ def test_a_page_is_bounded_in_characters():
     assert len(as_text(shown)) < 1.2 * MAX_CHARACTERS and shown.cursor
 
 
+def test_files_that_were_just_edited_created_or_removed_are_seen(tmp_path):
+    write(tmp_path, "#- a.py\ndef pay(): ...\n#- b.py\nfrom a import pay\n#- .gitignore\nbuild/\n")
+    with Workspace([tmp_path], Config(), cache=False) as workspace:  # which watches nothing
+        backend = WorkspaceBackend(workspace, workspace.index)
+        assert backend.indexed.wait(60)
+
+        def callers() -> list[str]:
+            answer = run_tool(workspace, "callers", {"symbol": "pay"}, "")
+            return re.findall(r"^\S+:\d+", answer.text, re.MULTILINE)
+
+        assert callers() == []
+        (tmp_path / "b.py").write_text("from a import pay\npay()\n")
+        assert callers() == ["b.py:2"]
+        write(tmp_path, "#- new/c.py\nfrom a import pay\n\npay()\n#- build/d.py\nfrom a import pay\npay()\n")
+        assert callers() == ["b.py:2", "new/c.py:3"]
+        (tmp_path / "b.py").unlink()
+        assert callers() == ["new/c.py:3"]
+
+
 def test_unsaved_text_is_seen(tmp_path):
     write(tmp_path, SHOP)
     with Workspace([tmp_path], Config(), cache=False) as workspace:

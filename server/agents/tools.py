@@ -31,6 +31,12 @@ from .values import Answer, Entry, as_text, counted, page, shortened
 INDEX_WITHIN_S = 20.0
 """A call waits at most this long for the index; agents give up on calls after about a minute."""
 
+CHECK_WITHIN_S = 0.05
+"""An agent asks right after it has edited files. This long they are looked for: about 3 µs a file."""
+
+READ_WITHIN_S = 2.0
+"""A call waits at most this long for the calls of edited files."""
+
 ASK_WITHIN_S = 50.0
 """An answer of a chat model is cut here, for the same reason."""
 
@@ -140,6 +146,7 @@ def call_tool(
             with TimeLimit(cancel, INDEX_WITHIN_S) as limit:
                 context.wait_for_index(limit)
             _check_folders(workspace)
+            workspace.read_changes(CHECK_WITHIN_S, READ_WITHIN_S)
         answer = tool.run(Call(workspace, given, agent, cancel))
         if tool.limit:
             answer = page(answer, given["cursor"], given["limit"])

@@ -33,6 +33,7 @@ from ..config.options import index_settings
 from .analysis import Analysis, analyse
 from .analysis_run import AnalysisRun
 from .analysis_store import AnalysisStore
+from .disk_check import DiskCheck
 from .files import NOT_UTF_8, RULES_TOO_LARGE, ExcludedFile, FoundFile, Membership, Reason
 from .imported_files import ImportedFiles
 from .index_builder import BuilderFailed, BuildRequest, SavedIndex, build_in_process
@@ -170,6 +171,7 @@ class Folder:
         self._observer = observer
         self.is_indexed = False  # an index run is complete
         self._skipped: dict[str, SkippedFile] = {}  # changed and replaced on the writer only
+        self._disk_check = DiskCheck(os.fspath(path))
         self._left_out: tuple[ExcludedFile, ...] = ()  # by the last walk, by their names and sizes
         self._reported: set[str] | None = None  # files reported as changed during the current run; None without a run
         self._closed = Cancel()
@@ -365,6 +367,10 @@ class Folder:
             reported.update(keys)
         # Read on the writer, so that publication follows the order of reading.
         self._writer.submit(lambda: on_change(self._read_again(keys)))
+
+    def differing(self, within_s: float) -> list[str]:
+        """Files that differ from the disk by their metadata, as far as they are found in time."""
+        return self._disk_check.changed(self.snapshot.records, self._open, within_s)
 
     def _read_again(self, keys: Iterable[str]) -> bool:
         """On the writer: read these files again. Returns whether a comparison with the disk is needed."""
