@@ -32,7 +32,7 @@ INDEX_WITHIN_S = 20.0
 """A call waits at most this long for the index; agents give up on calls after about a minute."""
 
 CHECK_WITHIN_S = 0.05
-"""An agent asks right after it has edited files. This long they are looked for: about 3 µs a file."""
+"""An agent asks right after it has edited files. This long they are looked for: about 4 µs a file."""
 
 READ_WITHIN_S = 2.0
 """A call waits at most this long for the calls of edited files."""
@@ -116,8 +116,8 @@ class Tool:
             return self.parameters
         return (
             *self.parameters,
-            Parameter("limit", "integer", "Most entries in the answer.", self.limit, 1),
-            Parameter("cursor", "string", "From the last line of an answer: shows the following entries.", ""),
+            Parameter("limit", "integer", "Most entries.", self.limit, 1),
+            Parameter("cursor", "string", "From the last line of an answer: its next page.", ""),
         )
 
 
@@ -146,7 +146,8 @@ def call_tool(
             with TimeLimit(cancel, INDEX_WITHIN_S) as limit:
                 context.wait_for_index(limit)
             _check_folders(workspace)
-            workspace.read_changes(CHECK_WITHIN_S, READ_WITHIN_S)
+            if not given.get("cursor"):  # pages are of one answer
+                workspace.read_changes(CHECK_WITHIN_S, READ_WITHIN_S)
         answer = tool.run(Call(workspace, given, agent, cancel))
         if tool.limit:
             answer = page(answer, given["cursor"], given["limit"])
@@ -322,9 +323,9 @@ MAX_RELATED = 50
 MAX_DEFINITIONS = 2_000
 """Definitions of one name that `definition` lists on its pages."""
 
-_SYMBOL = Parameter("symbol", "string", "Name such as `pay`, `Shop.pay` or `shop.pay`.", "")
-_PATH = Parameter("path", "string", "File that defines or uses the symbol, relative to the workspace.", "")
-_LINE = Parameter("line", "integer", "1-based line in `path`; without `symbol`: the definition around it.", 0, 1, 10**7)
+_SYMBOL = Parameter("symbol", "string", "Name as in code: `pay`, `Shop.pay`, `Shop::pay(int)`.", "")
+_PATH = Parameter("path", "string", "File or folder that defines or uses the symbol; `shop.py:3` for a line.", "")
+_LINE = Parameter("line", "integer", "1-based line in `path`. Without `symbol`: the definition around it.", 0, 1, 10**7)
 _WHAT = (_SYMBOL, _PATH, _LINE)
 _CODE = Parameter("code", "boolean", "Include the source code.", False)
 
@@ -424,7 +425,7 @@ TOOLS: Mapping[str, Tool] = {
             "The definitions of a file with their lines, the sections of a document, or the files of a directory. Use "
             "it before reading a long file.",
             lambda call: navigation.outline_of(folders_of(call.workspace), call.arguments["path"]),
-            (Parameter("path", "string", "File or directory, relative to the workspace; `.` for all of it.", "."),),
+            (Parameter("path", "string", "File or directory; `.` for the workspace.", "."),),
             150,
         ),
         Tool(

@@ -108,8 +108,8 @@ class Membership:
     ) -> Iterator[FoundFile]:
         """Every file that belongs, in an order that depends on names alone. Ends early if cancelled.
 
-        A folder that cannot be listed counts as empty. `left_out` is called with what somebody may miss: files and
-        folders whose names are not UTF-8, and source files that are too large.
+        A folder that cannot be listed counts as empty. `left_out` is called with files and folders whose names are not
+        UTF-8, and with source files that are too large.
         """
         pending: list[tuple[FolderRules | None, str, str, Verdict | None]] = [(None, "", "", None)]
         while pending and not (cancel and cancel.cancelled):
