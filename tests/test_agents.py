@@ -15,7 +15,8 @@ from next_edit_cases import files_of
 from weft import Config, InvalidArgument, Workspace
 from weft.llm import Cancel
 from weft.retrieval import Fragment, Location, RankedFragment, ScorePart
-from weft.server.agents import impact, uses
+from weft.retrieval.questions import is_document
+from weft.server.agents import impact, navigation, uses
 from weft.server.agents.backend import WorkspaceBackend, run_tool
 from weft.server.agents.navigation import UNREAD
 from weft.server.agents.related import reason_of
@@ -239,6 +240,10 @@ def test_a_definition_with_code_replaces_reading_the_file(shop):
     ]
 
 
+def test_code_that_is_named_as_a_document_is_code():
+    assert not is_document("tests/readme.js") and is_document("README") and is_document("README.fr")
+
+
 def test_an_outline_is_of_a_file_a_document_or_a_folder(shop):
     assert lines(shop, "outline", path="shop/basket.py")[:3] == [
         "shop/basket.py, 17 lines",
@@ -298,7 +303,11 @@ def test_an_answer_has_checked_citations_and_leaves_the_history_alone(shop):
         ("callers", {"path": "shop/app.py"}, "Give `line` or `symbol` too"),
         ("callers", {"path": "shop"}, "shop is a folder. Give a `symbol` too, or list its files with `outline`."),
         ("callers", {"symbol": "checkout", "path": "docs"}, "Nothing below docs is defined as checkout."),
-        ("callers", {"symbol": "basket.py"}, "basket.py is a file: shop/basket.py. `outline` lists its definitions."),
+        (
+            "callers",
+            {"symbol": "basket.py"},
+            "basket.py is a file: shop/basket.py. List its",
+        ),
         ("callers", {"path": "shop/app.py", "line": 1}, "No definition encloses shop/app.py:1."),
         ("callers", {"path": "shop/app.py", "line": 99}, "Give a line from 1 to"),
         ("outline", {"path": "../other.py"}, "outside of the workspace. Give a path below"),
@@ -451,8 +460,17 @@ def test_a_place_may_be_written_as_compilers_and_web_pages_write_it(shop, path):
     assert lines(shop, "definition", path=path)[1].startswith("shop/price.py:7-8 Price.total")
 
 
-def test_a_symbol_may_be_a_place(shop):
-    assert lines(shop, "definition", symbol="shop/price.py:7")[1].startswith("shop/price.py:7-8 Price.total")
+@pytest.mark.parametrize("symbol", ["shop/price.py:7", "shop/price.py#L7", "price.py:7:5"])
+def test_a_symbol_may_be_a_place(shop, symbol):
+    assert lines(shop, "definition", symbol=symbol)[1].startswith("shop/price.py:7-8 Price.total")
+
+
+def test_callers_say_how_many_files_were_not_read(shop, monkeypatch):
+    monkeypatch.setattr(uses, "LEAST_READ", 0)
+    monkeypatch.setattr(navigation, "CALLERS_WITHIN_S", -1.0)
+    assert lines(shop, "callers", symbol="Basket.pay")[-1].endswith(
+        "could not be searched in time. Search them as text."
+    )
 
 
 def test_a_directory_limits_a_name_to_its_files(shop):

@@ -17,6 +17,7 @@ from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_document, is_test
 from ...retrieval.questions.units import Unit, units_of
 from ..chat.symbol_queries import Reference, callees, callers, may_call, overridden, unresolved_calls
+from ..symbols.occurrences import files_with, is_parsed
 from .folders import Folder, Folders
 from .targets import Target
 from .uses import Group, uses_of
@@ -27,6 +28,9 @@ MAX_CODE_LINES = 80
 
 MAX_MEANT = 8
 """A call by name that may mean more definitions is listed only if its receiver is named after the class of one."""
+
+CALLERS_WITHIN_S = 0.25
+"""Processor time in which files are read for calls by name: without them an agent breaks what it does not see."""
 
 LEAST_NAME = 3
 """Shorter variables are named after no class."""
@@ -91,9 +95,10 @@ def callers_of(target: Target) -> Answer:
         if symbols is None or not symbols.is_constructor(named.definition.qualified_name):  # which no call dispatches
             bases += overridden(index, named)
     through = [call for named in bases for call in callers(index, named) if (call.path, call.line) not in found]
+    uses = uses_of(target, with_text=False, time_limit_s=CALLERS_WITHIN_S)
     by_name = [
         Reference(group.path, line, "call by name", group.enclosing)
-        for group in uses_of(target, with_text=False).groups
+        for group in uses.groups
         if group.kind == "by name" and "call" in group.roles
         for line in group.lines
         if (group.path, line) not in found
@@ -107,6 +112,9 @@ def callers_of(target: Target) -> Answer:
     n_calls = len(found) + len(through)
     uncertain = f", {len(by_name)} by name" if by_name else ""
     notes = () if entries else (f"Nothing calls it. Try `references` for uses of {target.name} that are no calls.",)
+    files = files_with(index, target.name.rpartition(".")[2], None)
+    n_unparsed = sum(not is_parsed(index.graph.files[path]) for path in files)  # documents call nothing
+    notes += unsearched(max(0, uses.n_unsearched - n_unparsed))
     return Answer(f"{counted(n_calls, 'call')} of {target.title}{uncertain}", tuple(entries), notes)
 
 

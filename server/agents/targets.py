@@ -76,7 +76,7 @@ def find_target(folders: Folders, symbol: str = "", path: str = "", line: int = 
     `symbol` may begin with a path: `shop.py::Shop.pay`. Raises InvalidArgument where nothing is meant, where more than
     `most` definitions are, and for a local name.
     """
-    found = _PATH_AND_NAME.fullmatch(symbol.strip()) if not path else None
+    found = _PATH_AND_NAME.fullmatch(symbol.strip().replace("#L", ":")) if not path else None
     if found is not None and folders.has(found[1]):
         path, symbol = found[1], found[2]
         if _LINE.fullmatch(symbol):
@@ -105,7 +105,7 @@ def _check_no_file(folders: Folders, symbol: str) -> None:
     """Raises InvalidArgument for the name of a file."""
     files = [folder.shown(path) for folder, path in folders.ending(symbol)[:MAX_MEANINGS]]
     if files:
-        raise InvalidArgument(f"{symbol} is a file: {', '.join(files)}. `outline` lists its definitions.")
+        raise InvalidArgument(f"{symbol} is a file: {', '.join(files)}. List its definitions with `outline`.")
 
 
 def is_spelled(folders: Folders, name: str) -> bool:
@@ -140,7 +140,8 @@ def check_line(folder: Folder, path: str, line: int) -> None:
 def _around(folder: Folder, path: str, line: int) -> Target:
     if not line:
         raise InvalidArgument(
-            f"{folder.shown(path)} alone names no symbol. Give `line` or `symbol` too. `outline` lists its definitions."
+            f"{folder.shown(path)} alone names no symbol. Give `line` or `symbol` too, or list its definitions with "
+            "`outline`."
         )
     check_line(folder, path, line)
     definition = folder.definition_around(path, line - 1)
@@ -314,7 +315,7 @@ def _by_name(folders: Folders, name: str, path: str = "", most: int = MAX_MEANIN
     if (other := _without_last(folders, name, most)) is not None:
         return other
     if left_out := folders.left_out(name):
-        raise InvalidArgument(f"Nothing is defined as {name}. {left_out[0]} Read that file without Weft.")
+        raise InvalidArgument(f"Nothing is defined as {name}. {left_out[0]} Try to read that file without Weft.")
     if outside := next(filter(None, (_imported(folder, name) for folder in folders)), ""):
         raise InvalidArgument(f"Nothing is defined as {name} in the workspace. {outside}")
     used = f" {path} may use it from outside of the workspace." if path else ""
