@@ -119,6 +119,7 @@ def test_callers_are_resolved_by_type_and_unknown_receivers_are_marked(shop):
         "shop/price.py:13 Reduced.total: return super().total(items) / 2",
         "By name alone (the receiver is unknown):",
         "shop/basket.py:13 Basket.show: return unknown.total()",
+        "Not listed: calls of what overrides or implements it, Reduced.total (shop/price.py:12).",
     ]
 
 
@@ -527,6 +528,32 @@ def test_a_constructor_is_not_called_through_that_of_its_base(tmp_path):
         shown = lines(workspace, "callers", symbol="Till.__init__")
         assert shown[:2] == ["1 call of Till.__init__ (a.py:4)", "a.py:8 f: def f(): return Till(), Shop()"]
         assert not any("overrides" in line for line in shown)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#- x.cs\nstatic class X {\n  static string Hum(this string s) => s;\n}\n"
+        "class Y {\n  string F(string s) { return s.Hum(); }\n}\n",
+        "#- x.kt\nclass X\nfun String.Hum(): String = this\n\n\nfun f(s: String) = s.Hum()\n",
+    ],
+)
+def test_a_call_that_the_graph_resolves_is_no_use_by_name(tmp_path, text):
+    write(tmp_path, text)
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        workspace.index()
+        shown = lines(workspace, "references", symbol="Hum" if "fun " in text else "X.Hum")
+        assert any(re.match(r"x\.\w+:5 ", line) for line in shown) and not any("By name" in line for line in shown)
+
+
+def test_callers_of_a_method_of_a_trait_name_what_implements_it(tmp_path):
+    rust = "trait Hum { fn hum(&self); }\nimpl Hum for String { fn hum(&self) { } }\nfn f(s: String) { s.hum() }\n"
+    write(tmp_path, f"#- x.rs\n{rust}")
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        workspace.index()
+        assert lines(workspace, "callers", symbol="Hum.hum")[-1] == (
+            "Not listed: calls of what overrides or implements it, String.hum (x.rs:2)."
+        )
 
 
 def test_a_member_of_an_implicit_type_is_a_use_by_name(tmp_path):

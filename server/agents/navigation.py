@@ -32,6 +32,9 @@ MAX_MEANT = 8
 CALLERS_WITHIN_S = 0.25
 """Processor time in which files are read for calls by name: without them an agent breaks what it does not see."""
 
+MAX_BELOW = 5
+"""Methods that override or implement one are named up to this number."""
+
 LEAST_NAME = 3
 """Shorter variables are named after no class."""
 
@@ -111,11 +114,24 @@ def callers_of(target: Target) -> Answer:
     ]
     n_calls = len(found) + len(through)
     uncertain = f", {len(by_name)} by name" if by_name else ""
-    notes = () if entries else (f"Nothing calls it. Try `references` for uses of {target.name} that are no calls.",)
+    notes: tuple[str, ...] = ()
+    if not entries:
+        notes = (f"Nothing calls it. Try `references` for uses of {target.name} that are no calls.",)
+    below = [
+        f"{each.enclosing} ({folder.shown(each.path)}:{each.lines[0] + 1})" for each in uses.groups if _is_below(each)
+    ]
+    if below and not uses.above:  # else they may be beside it
+        more = f" and {len(below) - MAX_BELOW} more" if len(below) > MAX_BELOW else ""
+        notes += (f"Not listed: calls of what overrides or implements it, {', '.join(below[:MAX_BELOW])}{more}.",)
     files = files_with(index, target.name.rpartition(".")[2], None)
     n_unparsed = sum(not is_parsed(index.graph.files[path]) for path in files)  # documents call nothing
     notes += unsearched(max(0, uses.n_unsearched - n_unparsed))
     return Answer(f"{counted(n_calls, 'call')} of {target.title}{uncertain}", tuple(entries), notes)
+
+
+def _is_below(group: Group) -> bool:
+    """Whether a group is a method that overrides or implements the symbol."""
+    return group.kind == "use" and "definition" in group.roles
 
 
 def _by_likelihood(folder: Folder, calls: Iterable[Reference], name: str) -> Iterator[Entry]:

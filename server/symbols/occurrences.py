@@ -35,6 +35,7 @@ from .part_trees import Part, parts_at, tree_of
 from .symbol import Symbol
 
 MAX_HOPS = 4  # of re-exports of a value
+SAME_NAME = "same name"  # how the graph resolves a call by its name alone
 MAX_FILES = 300  # the most files that are read for matches by name
 
 
@@ -120,6 +121,7 @@ class Occurrences:
     roots: Mapping[str, Node] = field(default_factory=dict)
     resolver: TypedResolver = field(init=False)
     packages: set[str] = field(init=False)
+    _called: dict[str, set[int]] = field(init=False, default_factory=dict)  # lines of resolved calls by file
     owners: set[str] = field(init=False)  # the identities of the symbol's owners
 
     def __post_init__(self) -> None:
@@ -160,10 +162,23 @@ class Occurrences:
                 yield Occurrence(path, start, end, line, role, True, node, is_use=False)
                 continue
             verdict = self._verdict(path, node, role, line)
+            if verdict is False and role == "call" and line in self._called_on(path):
+                verdict = True  # as the graph resolves it: an extension of a type from outside, a method of a trait
             if role == "type" and self.symbol.owners and not self.symbol.definitions:
                 role = "read"  # the grammar of Go reads `s.items[s.index](x)` as types
             if verdict is not None:
                 yield Occurrence(path, start, end, line, role, verdict, node)
+
+    def _called_on(self, path: str) -> set[int]:
+        """The lines of a file with calls that the graph resolves to the symbol."""
+        if path not in self._called:
+            calls = self.graph.files[path].calls
+            self._called[path] = {
+                calls[edge.call].line
+                for edge in self.graph.call_edges(path)
+                if edge.how != SAME_NAME and (edge.path, edge.qualified_name) in self.symbol.definitions
+            }
+        return self._called[path]
 
     def is_imported(self, occurrence: Occurrence) -> bool:
         """Whether an import, as its name in the module says, brings the symbol."""
