@@ -546,6 +546,13 @@ def test_a_call_that_the_graph_resolves_is_no_use_by_name(tmp_path, text):
         assert any(re.match(r"x\.\w+:5 ", line) for line in shown) and not any("By name" in line for line in shown)
 
 
+def test_an_operator_is_not_said_to_be_unused(tmp_path):
+    write(tmp_path, "#- a.cc\nstruct A { };\nA operator<<(A a, int n) { return a; }\nA f(A a) { return a << 1; }\n")
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        workspace.index()
+        assert lines(workspace, "callers", symbol="operator<<")[-1].startswith("Uses of an operator are no names")
+
+
 def test_callers_of_a_method_of_a_trait_name_what_implements_it(tmp_path):
     rust = "trait Hum { fn hum(&self); }\nimpl Hum for String { fn hum(&self) { } }\nfn f(s: String) { s.hum() }\n"
     write(tmp_path, f"#- x.rs\n{rust}")

@@ -115,7 +115,9 @@ def callers_of(target: Target) -> Answer:
     n_calls = len(found) + len(through)
     uncertain = f", {len(by_name)} by name" if by_name else ""
     notes: tuple[str, ...] = ()
-    if not entries:
+    if not entries and not target.name[-1].isalnum() and target.name[-1] not in "_?!":
+        notes = ("Uses of an operator are no names, so they are not found. Search for its operands.",)
+    elif not entries:
         notes = (f"Nothing calls it. Try `references` for uses of {target.name} that are no calls.",)
     below = [
         f"{each.enclosing} ({folder.shown(each.path)}:{each.lines[0] + 1})" for each in uses.groups if _is_below(each)
