@@ -97,6 +97,12 @@ class MemberLookup(ExtensionLookup):
     def _outside_of_class(self, value: Value, classes: tuple[tuple[str, str], ...], name: str) -> Value | None:
         """A member that no class of the value has: an extension, the making of an object, an unwrapping."""
         rules = self._rules(value.path)
+        if value.kind == CLASS_VALUE and rules.package_style == "declared":
+            # A namespace may have the name of a class: in PHP `Stmt\Return_` beside `class Stmt`.
+            namespace = Value(MODULE_VALUE, "", f"{self.identity(value.path, value.name)}.", value.how)
+            found = self._module_member(namespace, name)
+            if found is not None and found.kind != OUTSIDE_VALUE:
+                return found
         if rules.has_extensions:
             found = self.extension(value.path, classes, name)
             if found is not None:

@@ -54,6 +54,12 @@ def receiver_of(name: Node) -> Node | None:
     return first if around.type in _WITHOUT_FIELDS and first is not None and first != name else None
 
 
+def has_implicit_receiver(name: Node) -> bool:
+    """Whether a name is a member of a type that is not written: `.red` of Swift, `{ .size = 1 }` of C."""
+    dot = name.prev_sibling
+    return dot is not None and dot.type == "." and dot.prev_sibling is None and receiver_of(name) is None
+
+
 def receiver_in_macro(name: Node) -> bytes | None:
     """The text before the dot of a member in the arguments of a macro, which are tokens without a tree.
 

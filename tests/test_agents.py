@@ -15,14 +15,17 @@ from next_edit_cases import files_of
 from weft import Config, InvalidArgument, Workspace
 from weft.llm import Cancel
 from weft.retrieval import Fragment, Location, RankedFragment, ScorePart
-from weft.server.agents import impact, uses
+from weft.retrieval.questions import is_document
+from weft.server.agents import impact, navigation, uses
 from weft.server.agents.backend import WorkspaceBackend, run_tool
 from weft.server.agents.navigation import UNREAD
 from weft.server.agents.related import reason_of
 from weft.server.agents.set_up import agents
+from weft.server.agents.spelling import dotted
 from weft.server.agents.tools import INDEX_WITHIN_S, MAX_ARGUMENT, TOOLS, answer_text, call_tool
 from weft.server.agents.values import MAX_CHARACTERS, Answer, Entry, as_text, page
 from weft.server.completion.stats import read_stats, stats_folder, summary_json
+from weft.server.config import IndexOptions
 
 SHOP = '''
     #- shop/price.py
@@ -116,6 +119,7 @@ def test_callers_are_resolved_by_type_and_unknown_receivers_are_marked(shop):
         "shop/price.py:13 Reduced.total: return super().total(items) / 2",
         "By name alone (the receiver is unknown):",
         "shop/basket.py:13 Basket.show: return unknown.total()",
+        "Not listed: calls of what overrides or implements it, Reduced.total (shop/price.py:12).",
     ]
 
 
@@ -237,6 +241,10 @@ def test_a_definition_with_code_replaces_reading_the_file(shop):
     ]
 
 
+def test_code_that_is_named_as_a_document_is_code():
+    assert not is_document("tests/readme.js") and is_document("README") and is_document("README.fr")
+
+
 def test_an_outline_is_of_a_file_a_document_or_a_folder(shop):
     assert lines(shop, "outline", path="shop/basket.py")[:3] == [
         "shop/basket.py, 17 lines",
@@ -294,16 +302,21 @@ def test_an_answer_has_checked_citations_and_leaves_the_history_alone(shop):
         ("callers", {"symbol": "a b"}, "use `search` for words"),
         ("callers", {"symbol": "chekout"}, "Did you mean checkout"),
         ("callers", {"path": "shop/app.py"}, "Give `line` or `symbol` too"),
+        ("callers", {"path": "shop"}, "shop is a folder. Give a `symbol` too, or list its files with `outline`."),
+        ("callers", {"symbol": "checkout", "path": "docs"}, "Nothing below docs is defined as checkout."),
+        (
+            "callers",
+            {"symbol": "basket.py"},
+            "basket.py is a file: shop/basket.py. List its",
+        ),
         ("callers", {"path": "shop/app.py", "line": 1}, "No definition encloses shop/app.py:1."),
         ("callers", {"path": "shop/app.py", "line": 99}, "Give a line from 1 to"),
         ("outline", {"path": "../other.py"}, "outside of the workspace. Give a path below"),
         ("outline", {"path": "/etc/passwd"}, "outside of the workspace"),
         ("outline", {"path": "shop/../../x.py"}, "outside of the workspace"),
-        ("outline", {"path": "basket.py"}, "Did you mean shop/basket.py?"),
         ("outline", {"path": ".env"}, "is not indexed: secret"),
         ("outline", {"path": "private/notes.py"}, "is not indexed: ignored"),
         ("definition", {"symbol": "hidden"}, "Nothing is defined as hidden"),
-        ("outline", {"path": "", "cursor": "x"}, "The path is empty"),
         ("outline", {"path": "shop", "cursor": "x"}, "x is not a cursor"),
         ("recall", {"question": "x", "strategy": "y"}, "Choose one of fragrel"),
         ("remember", {"text": " "}, "The note is empty"),
@@ -410,6 +423,194 @@ def test_a_symbol_may_begin_with_its_path(shop, symbol):
     assert lines(shop, "definition", symbol=symbol)[1].startswith("shop/price.py:7-8 Price.total")
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Shop::pay(int)", "Shop.pay"),
+        ("Shop#pay", "Shop.pay"),
+        ("shop?.pay()", "shop.pay"),
+        ("Shop.#pay", "Shop.pay"),
+        ("(*Shop).Pay", "Shop.Pay"),
+        ("func (s *Shop[T]) Pay(n int) error", "Shop.Pay"),
+        ("<Shop as Payable>::pay", "Shop.pay"),
+        ("crate::shop::Shop<'a, Vec<T>>", "shop.Shop"),
+        ("parse::<u8>", "parse"),
+        ("println!", "println!"),
+        ("\\Shop\\Order::$items", "Shop.Order.items"),
+        ("Shop.<init>", "Shop"),
+        ("Shop..ctor", "Shop"),
+        ("new Shop", "Shop"),
+        ("def pay(self, items: list[int]) -> int:", "pay"),
+        ("pay(with:in:)", "pay"),
+        ("Shop#paid?", "Shop.paid?"),
+        ("Shop#[]=", "Shop.[]="),
+        ("shop::Shop::operator<<", "shop.Shop.operator<<"),
+        ("Shop::~Shop", "Shop.~Shop"),
+        ("where is pay", ""),
+        ("a/b.py", ""),
+    ],
+)
+def test_a_name_may_be_spelled_as_in_code_or_a_stack_trace(text, name):
+    assert dotted(text) == name
+
+
+@pytest.mark.parametrize(
+    "path", ["shop/price.py:7:5", "shop/price.py#L7", "shop/price.py#L7-L8", "price.py:7", "file://shop/price.py:7"]
+)
+def test_a_place_may_be_written_as_compilers_and_web_pages_write_it(shop, path):
+    assert lines(shop, "definition", path=path)[1].startswith("shop/price.py:7-8 Price.total")
+
+
+@pytest.mark.parametrize("symbol", ["shop/price.py:7", "shop/price.py#L7", "price.py:7:5"])
+def test_a_symbol_may_be_a_place(shop, symbol):
+    assert lines(shop, "definition", symbol=symbol)[1].startswith("shop/price.py:7-8 Price.total")
+
+
+def test_callers_say_how_many_files_were_not_read(shop, monkeypatch):
+    monkeypatch.setattr(uses, "LEAST_READ", 0)
+    monkeypatch.setattr(navigation, "CALLERS_WITHIN_S", -1.0)
+    assert lines(shop, "callers", symbol="Basket.pay")[-1].endswith(
+        "could not be searched in time. Search them as text."
+    )
+
+
+def test_a_directory_limits_a_name_to_its_files(shop):
+    assert lines(shop, "definition", symbol="total", path="web")[1:] == [
+        "web/total.js:1 total: function: export function total(items) { return items.length }"
+    ]
+
+
+def test_the_name_of_a_file_finds_the_file(shop):
+    assert lines(shop, "search", query="basket.py")[1].startswith("shop/basket.py Basket, ")
+    assert lines(shop, "outline", path="basket.py")[0] == "shop/basket.py, 17 lines"
+    assert lines(shop, "outline", path="") == lines(shop, "outline")
+
+
+def test_definitions_of_tests_come_last(tmp_path):
+    write(tmp_path, "#- a/test_pay.py\ndef pay(): ...\n#- b/pay.py\ndef pay(): ...\n")
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        workspace.index()
+        expected = ["b/pay.py:1", "a/test_pay.py:1"]
+        for tool, arguments in (("definition", {"symbol": "pay"}), ("search", {"query": "pay"})):
+            assert [entry.place for entry in call_tool(workspace, tool, arguments).entries] == expected
+
+
+def test_a_name_in_another_case_is_said_to_be_another(shop):
+    assert (
+        lines(shop, "callers", symbol="CheckOut")[-1] == "Nothing is spelled CheckOut; checkout is what comes closest."
+    )
+    with pytest.raises(InvalidArgument, match=r"Did you mean Price\.total"):
+        call_tool(shop, "definition", {"symbol": "Price.totl"})
+
+
+def test_a_class_without_a_constructor_has_its_own_callers(shop):
+    shown = lines(shop, "callers", symbol="Price.__init__")
+    assert " of Price (" in shown[0] and shown[-1].startswith("No __init__ is defined in Price")
+
+
+def test_a_constructor_is_not_called_through_that_of_its_base(tmp_path):
+    write(
+        tmp_path,
+        """
+        #- a.py
+        class Shop:
+            def __init__(self): ...
+        class Till(Shop):
+            def __init__(self): ...
+        class Bar(Shop):
+            def __init__(self):
+                super().__init__()
+        def f(): return Till(), Shop()
+        """,
+    )
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        workspace.index()
+        shown = lines(workspace, "callers", symbol="Till.__init__")
+        assert shown[:2] == ["1 call of Till.__init__ (a.py:4)", "a.py:8 f: def f(): return Till(), Shop()"]
+        assert not any("overrides" in line for line in shown)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#- x.cs\nstatic class X {\n  static string Hum(this string s) => s;\n}\n"
+        "class Y {\n  string F(string s) { return s.Hum(); }\n}\n",
+        "#- x.kt\nclass X\nfun String.Hum(): String = this\n\n\nfun f(s: String) = s.Hum()\n",
+    ],
+)
+def test_a_call_that_the_graph_resolves_is_no_use_by_name(tmp_path, text):
+    write(tmp_path, text)
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        workspace.index()
+        shown = lines(workspace, "references", symbol="Hum" if "fun " in text else "X.Hum")
+        assert any(re.match(r"x\.\w+:5 ", line) for line in shown) and not any("By name" in line for line in shown)
+
+
+def test_an_operator_is_not_said_to_be_unused(tmp_path):
+    write(tmp_path, "#- a.cc\nstruct A { };\nA operator<<(A a, int n) { return a; }\nA f(A a) { return a << 1; }\n")
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        workspace.index()
+        assert lines(workspace, "callers", symbol="operator<<")[-1].startswith("Uses of an operator are no names")
+
+
+def test_callers_of_a_method_of_a_trait_name_what_implements_it(tmp_path):
+    rust = "trait Hum { fn hum(&self); }\nimpl Hum for String { fn hum(&self) { } }\nfn f(s: String) { s.hum() }\n"
+    write(tmp_path, f"#- x.rs\n{rust}")
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        workspace.index()
+        assert lines(workspace, "callers", symbol="Hum.hum")[-1] == (
+            "Not listed: calls of what overrides or implements it, String.hum (x.rs:2)."
+        )
+
+
+def test_a_member_of_an_implicit_type_is_a_use_by_name(tmp_path):
+    write(
+        tmp_path,
+        "#- a.swift\nenum Mode {\n  case open(Int)\n}\nfunc f(m: Mode) {\n  switch m {\n"
+        "  case .open(let n): g(n)\n  }\n  g(.open(1))\n}\nfunc open() { }\n",
+    )
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        workspace.index()
+        shown = lines(workspace, "references", symbol="Mode.open")
+        assert shown[1:] == [
+            "By name alone (the receiver is unknown):",
+            "a.swift:6,8 f: case .open(let n): g(n)",
+        ]
+
+
+def test_overloads_are_one_meaning(tmp_path):
+    methods = "".join(f"  void pay(int[{n}] a) {{ }}\n" for n in range(9))
+    write(tmp_path, f"#- Shop.java\nclass Shop {{\n{methods}  void f() {{ pay(null); }}\n}}\n")
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        workspace.index()
+        assert "8 others" in lines(workspace, "callees", symbol="Shop.pay")[0]
+
+
+def test_a_name_of_a_library_is_said_to_be_imported(tmp_path):
+    write(tmp_path, "#- a.py\nimport json\n\ndef f():\n    return json.dumps(1)\n")
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        workspace.index()
+        with pytest.raises(InvalidArgument, match=r"json is imported from outside of it, as on a.py:1: import json"):
+            call_tool(workspace, "references", {"symbol": "json.dumps"})
+
+
+def test_a_file_that_is_too_large_is_named_for_its_name(tmp_path):
+    write(tmp_path, f"#- shop/Till.py\nclass Till: ...\n{'# ' + 'x' * 3000}\n#- a.py\ntill = 1\n")
+    config = Config(index=IndexOptions(max_file_bytes=2000))
+    with Workspace([tmp_path], config, cache=False) as workspace:
+        workspace.index()
+        with pytest.raises(InvalidArgument, match=r"shop/Till.py may define it, and is not indexed: too large"):
+            call_tool(workspace, "definition", {"symbol": "Till.open"})
+        assert "shop/Till.py may define it" in lines(workspace, "definition", symbol="Till")[-1]
+        for path in ("shop/Till.py", "Till.py"):
+            with pytest.raises(InvalidArgument, match="too large"):
+                call_tool(workspace, "outline", {"path": path})
+
+
+def test_a_large_limit_means_all(shop):
+    assert lines(shop, "outline", path="shop/basket.py", limit=10**6) == lines(shop, "outline", path="shop/basket.py")
+
+
 @pytest.mark.parametrize("limit", [2.0, "2"])
 def test_whole_numbers_are_read_as_models_write_them(shop, limit):
     assert len(call_tool(shop, "outline", {"path": "shop/basket.py", "limit": limit}).entries) == 2
@@ -490,6 +691,25 @@ def test_a_page_is_bounded_in_characters():
     entries = tuple(Entry(f"{n}.py", (1,), text="x" * 200) for n in range(500))
     shown = page(Answer("", entries), "", 200)
     assert len(as_text(shown)) < 1.2 * MAX_CHARACTERS and shown.cursor
+
+
+def test_files_that_were_just_edited_created_or_removed_are_seen(tmp_path):
+    write(tmp_path, "#- a.py\ndef pay(): ...\n#- b.py\nfrom a import pay\n#- .gitignore\nbuild/\n")
+    with Workspace([tmp_path], Config(), cache=False) as workspace:  # which watches nothing
+        backend = WorkspaceBackend(workspace, workspace.index)
+        assert backend.indexed.wait(60)
+
+        def callers() -> list[str]:
+            answer = run_tool(workspace, "callers", {"symbol": "pay"}, "")
+            return re.findall(r"^\S+:\d+", answer.text, re.MULTILINE)
+
+        assert callers() == []
+        (tmp_path / "b.py").write_text("from a import pay\npay()\n")
+        assert callers() == ["b.py:2"]
+        write(tmp_path, "#- new/c.py\nfrom a import pay\n\npay()\n#- build/d.py\nfrom a import pay\npay()\n")
+        assert callers() == ["b.py:2", "new/c.py:3"]
+        (tmp_path / "b.py").unlink()
+        assert callers() == ["new/c.py:3"]
 
 
 def test_unsaved_text_is_seen(tmp_path):

@@ -57,6 +57,28 @@ def test_a_type_is_found_by_its_namespace(head: str):
     )
 
 
+def test_a_namespace_may_have_the_name_of_a_class():
+    check(
+        """
+        #- src/Stmt.php
+        namespace Acme\\Node;
+        abstract class Stmt { public static function all() {} }
+        #- src/Stmt/Echo_.php
+        namespace Acme\\Node\\Stmt;
+        class Echo_ { public function __construct() {} }
+        #- Main.php
+        namespace Acme;
+        use Acme\\Node\\Stmt;
+        new Stmt\\Echo_();
+        Stmt::all();
+        Stmt::none();
+        """,
+        "Stmt.Echo_ -> src/Stmt/Echo_.php::Echo_ (module attribute)",
+        "Stmt.Echo_ -> src/Stmt/Echo_.php::Echo_.__construct (constructor)",
+        "Stmt.all -> src/Stmt.php::Stmt.all (class attribute)",
+    )
+
+
 def test_functions_and_static_methods():
     check(
         f"""{SHOP}

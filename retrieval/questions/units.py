@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 from ...codegraph import Definition, FileGraph
 from ...codegraph.file_graph import MODULE_SCOPE
 from ...codegraph.symbol_table import is_class
+from ...languages import language_of
 
 LONGEST_PARAGRAPH = 25
 """Paragraphs outside of definitions are joined up to this many lines."""
@@ -63,7 +64,8 @@ class Unit:
 def is_document(path: str) -> bool:
     """Whether a path is one of prose."""
     name = PurePosixPath(path.partition("#")[0])  # pages of a file: paper.pdf#page=3
-    return name.suffix.lower() in DOCUMENT_SUFFIXES or name.name.split(".")[0].upper() in _PROSE
+    is_named_so = name.name.split(".")[0].upper() in _PROSE
+    return name.suffix.lower() in DOCUMENT_SUFFIXES or (is_named_so and language_of(path).grammar is None)
 
 
 _PROSE = frozenset({"README", "CHANGELOG", "CONTRIBUTING", "LICENSE", "AUTHORS", "NEWS", "INSTALL", "HISTORY"})

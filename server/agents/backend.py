@@ -68,6 +68,7 @@ class WorkspaceBackend:
     def _index(self, index: Callable[[], object]) -> None:
         try:
             index()
+            self._workspace.read_changes(0, 0)  # later calls compare directories with this state
             self._workspace.watch()
         except (WeftError, OSError) as error:
             self._problem = str(error)

@@ -76,11 +76,17 @@ class Folders:
         return iter(self.all)
 
     def locate(self, path: str) -> tuple[Folder, str]:
-        """The folder of a file, and its path there. Raises InvalidArgument for a file that is not indexed."""
+        """The folder of a file, and its path there. The end of a path is enough where one file has it.
+
+        Raises InvalidArgument for a file that is not indexed.
+        """
         for folder, key in self._candidates(path):
             if key in folder.index.graph.files:
                 return folder, key
-        raise InvalidArgument(self._why_not(path))
+        reason, ended = self._reason(path), self.ending(path)
+        if not reason and len(ended) == 1:
+            return ended[0]
+        raise InvalidArgument(self._why_not(path, reason))
 
     def has(self, path: str) -> bool:
         """Whether a path is that of an indexed file. Raises nothing."""
@@ -96,7 +102,30 @@ class Folders:
             directory = "" if key == "." else f"{key}/"
             if any(each.startswith(directory) for each in folder.index.graph.files):
                 return folder, directory
-        raise InvalidArgument(self._why_not(path))
+        raise InvalidArgument(self._why_not(path, self._reason(path)))
+
+    def directory(self, path: str) -> tuple[Folder, str] | None:
+        """As `below`; None for a path that is no directory with indexed files."""
+        try:
+            return self.below(path)
+        except InvalidArgument:
+            return None
+
+    def ending(self, path: str) -> list[tuple[Folder, str]]:
+        """The files whose paths end with a relative path, such as the name of a file."""
+        if os.path.isabs(path) or not path.strip():
+            return []
+        end = "/" + posixpath.normpath(path.strip().replace(os.sep, "/"))
+        return [(folder, each) for folder in self.all for each in folder.files if each.endswith(end)]
+
+    def left_out(self, name: str) -> tuple[str, ...]:
+        """A note on a source file that is not indexed and named like a part of a dotted name: too large, generated."""
+        for path, reason in sorted(self.workspace.skipped.items()):
+            if posixpath.basename(path).partition(".")[0] in name.split("."):
+                shown = next(Path(path).relative_to(each.root) for each in self.all if path.startswith(f"{each.root}/"))
+                limit = " (`index.max_file_bytes`)" if reason == "too large" else ""
+                return (f"{shown.as_posix()} may define it, and is not indexed: {reason}{limit}.",)
+        return ()
 
     def _candidates(self, path: str) -> Iterator[tuple[Folder, str]]:
         """The paths that are meant. Raises InvalidArgument for one outside of the workspace."""
@@ -123,17 +152,23 @@ class Folders:
             roots = " or ".join(str(folder.root) for folder in self.all)
             raise InvalidArgument(f"{path} is outside of the workspace. Give a path below {roots}.")
 
-    def _why_not(self, path: str) -> str:
-        for folder, key in self._candidates(path):
-            reason = self.workspace.exclusion_reason(folder.root / key)
-            if reason:
-                return f"{path} is not indexed: {reason}. Ask about another file, or read it without Weft."
+    def _reason(self, path: str) -> str:
+        """Why a file is not indexed, in a word or two."""
+        reasons = (self.workspace.exclusion_reason(folder.root / key) for folder, key in self._candidates(path))
+        return next(filter(None, reasons), "")
+
+    def _why_not(self, path: str, reason: str) -> str:
+        if reason:
+            return f"{path} is not indexed: {reason}. Ask about another file, or read it without Weft."
         name = posixpath.basename(posixpath.normpath(path.replace(os.sep, "/"))).lower()
         shown = [(folder.shown(each), posixpath.basename(each).lower()) for folder in self.all for each in folder.files]
         alike = [each for each, base in shown if base == name]
         alike = alike or [each for each, base in shown if posixpath.splitext(base)[0] == name]
         if alike:
             return f"No file {path} is indexed. Did you mean {', '.join(sorted(alike)[:MAX_SUGGESTED])}?"
+        for each, why in sorted(self.workspace.skipped.items()):
+            if posixpath.basename(each).lower() == name:
+                return f"{path} is not indexed: {each} is {why}. Read it without Weft."
         return f"No file {path} is indexed. List the files of a folder with `outline`, or find one with `search`."
 
 

@@ -17,6 +17,7 @@ from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_document, is_test
 from ...retrieval.questions.units import Unit, units_of
 from ..chat.symbol_queries import Reference, callees, callers, may_call, overridden, unresolved_calls
+from ..symbols.occurrences import files_with, is_parsed
 from .folders import Folder, Folders
 from .targets import Target
 from .uses import Group, uses_of
@@ -27,6 +28,12 @@ MAX_CODE_LINES = 80
 
 MAX_MEANT = 8
 """A call by name that may mean more definitions is listed only if its receiver is named after the class of one."""
+
+CALLERS_WITHIN_S = 0.25
+"""Processor time in which files are read for calls by name: without them an agent breaks what it does not see."""
+
+MAX_BELOW = 5
+"""Methods that override or implement one are named up to this number."""
 
 LEAST_NAME = 3
 """Shorter variables are named after no class."""
@@ -40,8 +47,11 @@ def definition(target: Target, with_code: bool) -> Answer:
     """Where a symbol is defined, with its first line, or with its code."""
     folder = target.folder
     entries = [entry for each in target.definitions for entry in _with_code(folder, each, with_code)]
-    n_definitions = len(target.definitions) + len(target.values)
-    for value in target.values:
+    # An enumeration of C binds its members on one line twice: in itself and around it.
+    shortest = {(value.path, value.line): value for value in sorted(target.values, key=lambda each: -len(each.name))}
+    values = [value for value in target.values if shortest[value.path, value.line] == value]
+    n_definitions = len(target.definitions) + len(values)
+    for value in values:
         text = folder.line(value.path, value.line)
         entries.append(Entry(folder.shown(value.path), (value.line + 1,), 0, value.name, text))
     return Answer(f"{counted(n_definitions, 'definition')} of {target.name}", tuple(entries))
@@ -84,11 +94,14 @@ def callers_of(target: Target) -> Answer:
     bases: list[NamedDefinition] = []
     for named in target.definitions:
         found.update(((call.path, call.line), call) for call in callers(index, named))
-        bases += overridden(index, named)
+        symbols = index.graph.symbols(named.path)
+        if symbols is None or not symbols.is_constructor(named.definition.qualified_name):  # which no call dispatches
+            bases += overridden(index, named)
     through = [call for named in bases for call in callers(index, named) if (call.path, call.line) not in found]
+    uses = uses_of(target, with_text=False, time_limit_s=CALLERS_WITHIN_S)
     by_name = [
         Reference(group.path, line, "call by name", group.enclosing)
-        for group in uses_of(target, with_text=False).groups
+        for group in uses.groups
         if group.kind == "by name" and "call" in group.roles
         for line in group.lines
         if (group.path, line) not in found
@@ -101,8 +114,26 @@ def callers_of(target: Target) -> Answer:
     ]
     n_calls = len(found) + len(through)
     uncertain = f", {len(by_name)} by name" if by_name else ""
-    notes = () if entries else (f"Nothing calls it. Try `references` for uses of {target.name} that are no calls.",)
+    notes: tuple[str, ...] = ()
+    if not entries and not target.name[-1].isalnum() and target.name[-1] not in "_?!":
+        notes = ("Uses of an operator are no names, so they are not found. Search for its operands.",)
+    elif not entries:
+        notes = (f"Nothing calls it. Try `references` for uses of {target.name} that are no calls.",)
+    below = [
+        f"{each.enclosing} ({folder.shown(each.path)}:{each.lines[0] + 1})" for each in uses.groups if _is_below(each)
+    ]
+    if below and not uses.above:  # else they may be beside it
+        more = f" and {len(below) - MAX_BELOW} more" if len(below) > MAX_BELOW else ""
+        notes += (f"Not listed: calls of what overrides or implements it, {', '.join(below[:MAX_BELOW])}{more}.",)
+    files = files_with(index, target.name.rpartition(".")[2], None)
+    n_unparsed = sum(not is_parsed(index.graph.files[path]) for path in files)  # documents call nothing
+    notes += unsearched(max(0, uses.n_unsearched - n_unparsed))
     return Answer(f"{counted(n_calls, 'call')} of {target.title}{uncertain}", tuple(entries), notes)
+
+
+def _is_below(group: Group) -> bool:
+    """Whether a group is a method that overrides or implements the symbol."""
+    return group.kind == "use" and "definition" in group.roles
 
 
 def _by_likelihood(folder: Folder, calls: Iterable[Reference], name: str) -> Iterator[Entry]:
@@ -287,13 +318,17 @@ def _directory(folder: Folder, directory: str) -> Answer:
             files.setdefault(name + slash, []).append(path)
     entries = []
     for name in sorted(files, key=lambda each: (not each.endswith("/"), each)):
-        text = counted(files[name], "file") if name.endswith("/") else _top_level(folder, files[name][0])
-        entries.append(Entry(folder.shown(f"{directory}{name}"), (), 0, "", text))
+        if name.endswith("/"):
+            entries.append(Entry(folder.shown(f"{directory}{name}"), text=counted(files[name], "file")))
+        else:
+            entries.append(file_entry(folder, files[name][0]))
     n_files = sum(map(len, files.values()))
     return Answer(f"{folder.shown(directory) or folder.root.name}, {counted(n_files, 'file')}", tuple(entries))
 
 
-def _top_level(folder: Folder, path: str) -> str:
-    names = [each.name for each in folder.index.graph.files[path].definitions if each.parent == MODULE_SCOPE]
+def file_entry(folder: Folder, path: str) -> Entry:
+    """The entry of a file, with what it defines at the top level."""
+    names = [each.name for each in folder.index.graph.files[path].definitions if "." not in each.qualified_name]
+    names = list(dict.fromkeys(names))  # overloads
     more = f", {len(names) - 8} more" if len(names) > 8 else ""
-    return ", ".join(names[:8]) + more
+    return Entry(folder.shown(path), text=", ".join(names[:8]) + more)

@@ -6,7 +6,8 @@ Owns the reading of `symbol`, `path` and `line`. Knows no answer. Lines of param
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -16,15 +17,16 @@ from ...codegraph.typed_resolver import TypedResolver
 from ...errors import InvalidArgument
 from ...retrieval.definition_index import NamedDefinition, ValueBinding
 from ...retrieval.name_segment import normalised_name
-from ...retrieval.questions import is_document
+from ...retrieval.questions import is_document, is_test
 from ..chat.symbol_queries import SAME_NAME
 from ..search import search_folders
-from ..search.workspace_search import queried_name
+from ..symbols.occurrences import files_with
 from .folders import Folder, Folders
+from .spelling import dotted
 from .values import counted
 
 MAX_MEANINGS = 8
-"""Definitions of one name that are answered together; of more, `path` must choose."""
+"""Qualified names in files that are answered together, with all their overloads; of more, `path` must choose."""
 
 N_CLOSE = 3
 LEAST_ALIKE = 0.6
@@ -33,8 +35,11 @@ LEAST_ALIKE = 0.6
 MAX_BEGUN = 1_000
 """Names with the first letter of an unknown one that are compared with it, the shortest first."""
 
+CONSTRUCTORS = frozenset({"__init__", "__new__", "__construct", "constructor", "initialize", "init", "new"})
+
 OWN_RECEIVERS = frozenset({"self", "cls", "this", "super"})
 _PATH_AND_NAME = re.compile(r"([^\s:]+\.\w+)::?([^\s:].*)")
+_LINE = re.compile(r"\d+(?:[-:,]\d+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,7 @@ class Target:
     name: str  # the qualified name, or the name as given where it has several meanings
     definitions: tuple[NamedDefinition, ...] = ()
     values: tuple[ValueBinding, ...] = ()
+    notes: tuple[str, ...] = ()  # how the symbol differs from what was asked for
 
     @property
     def path(self) -> str:
@@ -70,22 +76,58 @@ def find_target(folders: Folders, symbol: str = "", path: str = "", line: int = 
     `symbol` may begin with a path: `shop.py::Shop.pay`. Raises InvalidArgument where nothing is meant, where more than
     `most` definitions are, and for a local name.
     """
-    found = _PATH_AND_NAME.fullmatch(symbol.strip()) if not path else None
+    found = _PATH_AND_NAME.fullmatch(symbol.strip().replace("#L", ":")) if not path else None
     if found is not None and folders.has(found[1]):
         path, symbol = found[1], found[2]
-    name = queried_name(symbol)
+        if _LINE.fullmatch(symbol):
+            line, symbol = int(symbol.partition(":")[0]), ""
+    name = dotted(symbol)
     if symbol.strip() and not name and not (path and line):  # a test of Kotlin may be named by a sentence
+        _check_no_file(folders, symbol)
         raise InvalidArgument(f"{symbol[:80]} is no name. Give a name such as Shop.pay, or use `search` for words.")
     if not path:
         if not name:
             raise InvalidArgument("No symbol is named. Give `symbol`, or `path` and `line`.")
+        if not is_spelled(folders, name):
+            _check_no_file(folders, symbol)
         return _by_name(folders, name, most=most)
+    if not folders.has(path) and (directory := folders.directory(path)) is not None:
+        return _below(*directory, name, path, most)
     folder, key = folders.locate(path)
     if not name:
         return _around(folder, key, line)
     if line:
         check_line(folder, key, line)
     return _in_file(folder, key, name, line, most) or _by_name(folders, name, path, most)
+
+
+def _check_no_file(folders: Folders, symbol: str) -> None:
+    """Raises InvalidArgument for the name of a file."""
+    files = [folder.shown(path) for folder, path in folders.ending(symbol)[:MAX_MEANINGS]]
+    if files:
+        raise InvalidArgument(f"{symbol} is a file: {', '.join(files)}. List its definitions with `outline`.")
+
+
+def is_spelled(folders: Folders, name: str) -> bool:
+    """Whether a definition or a value is spelled exactly so."""
+    last = name.rpartition(".")[2]
+    found = [meanings(folder, name) for folder in folders]
+    names = {each.definition.name for definitions, _ in found for each in definitions}
+    return last in names or any(each.name.rpartition(".")[2] == last for _, values in found for each in values)
+
+
+def _below(folder: Folder, directory: str, name: str, path: str, most: int) -> Target:
+    """The symbol of a name in the files of a directory."""
+    if not name:
+        raise InvalidArgument(f"{path} is a folder. Give a `symbol` too, or list its files with `outline`.")
+    definitions, values = meanings(folder, name)
+    here = tuple(each for each in definitions if each.path.startswith(directory))
+    bound = tuple(each for each in values if each.path.startswith(directory))
+    if not here and not bound:
+        raise InvalidArgument(f"Nothing below {path} is defined as {name}. Leave `path` out to find it elsewhere.")
+    _check_number(folder, name, here, most)
+    only = here[0].definition if len(here) == 1 else None
+    return Target(folder, name if only is None else only.qualified_name, here, bound)
 
 
 def check_line(folder: Folder, path: str, line: int) -> None:
@@ -97,7 +139,10 @@ def check_line(folder: Folder, path: str, line: int) -> None:
 
 def _around(folder: Folder, path: str, line: int) -> Target:
     if not line:
-        raise InvalidArgument(f"{folder.shown(path)} alone names no symbol. Give `line` or `symbol` too.")
+        raise InvalidArgument(
+            f"{folder.shown(path)} alone names no symbol. Give `line` or `symbol` too, or list its definitions with "
+            "`outline`."
+        )
     check_line(folder, path, line)
     definition = folder.definition_around(path, line - 1)
     if definition is not None:
@@ -191,8 +236,8 @@ def _named_places(folder: Folder, named: Iterable[NamedDefinition]) -> str:
 
 
 def _check_number(folder: Folder, name: str, named: tuple[NamedDefinition, ...], most: int) -> None:
-    """Raises InvalidArgument for more than `most` definitions of a name."""
-    if len(named) > most:
+    """Raises InvalidArgument for more than `most` meanings of a name: overloads of one qualified name are one."""
+    if len({(each.path, each.definition.qualified_name) for each in named}) > most:
         raise InvalidArgument(
             f"{name} has {len(named)} definitions: {_named_places(folder, named)}. Give the longer name of the one "
             "that is meant, or its `path` and `line`. `definition` lists them all."
@@ -236,13 +281,14 @@ def _receiver_on_line(folder: Folder, path: str, last: str, line: int) -> str:
 def meanings(folder: Folder, name: str) -> tuple[tuple[NamedDefinition, ...], tuple[ValueBinding, ...]]:
     """The definitions of a name in a folder, or the values that are bound to it.
 
-    A value of exactly that name has priority over a definition that is only imported or inherited under it.
+    A value of exactly that name has priority over a definition that is only imported or inherited under it. Those of
+    tests come last.
     """
     names, last = folder.index.names, name.rpartition(".")[2]
-    definitions = tuple(names.definitions(name))
+    definitions = tuple(sorted(names.definitions(name), key=lambda each: is_test(each.path)))
     if any(each.definition.name == last for each in definitions):
         return definitions, ()
-    values = tuple(names.value_bindings(name))
+    values = tuple(sorted(names.value_bindings(name), key=lambda each: is_test(each.path)))
     if not definitions:
         return (), values
     exact = tuple(each for each in values if each.name.rpartition(".")[2] == last)
@@ -262,11 +308,68 @@ def _by_name(folders: Folders, name: str, path: str = "", most: int = MAX_MEANIN
         if definitions or values:
             only = definitions[0].definition if len(definitions) == 1 else None
             is_own = only is not None and normalised_name(only.name) == normalised_name(name.rpartition(".")[2])
-            return Target(folder, only.qualified_name if only and is_own else name, definitions, values)
+            shown = only.qualified_name if only and is_own else name
+            notes = spelled_otherwise(name, definitions, values)
+            notes += folders.left_out(name) if notes else ()
+            return Target(folder, shown, definitions, values, notes)
+    if (other := _without_last(folders, name, most)) is not None:
+        return other
+    if left_out := folders.left_out(name):
+        raise InvalidArgument(f"Nothing is defined as {name}. {left_out[0]} Try to read that file without Weft.")
+    if outside := next(filter(None, (_imported(folder, name) for folder in folders)), ""):
+        raise InvalidArgument(f"Nothing is defined as {name} in the workspace. {outside}")
     used = f" {path} may use it from outside of the workspace." if path else ""
     near = list(dict.fromkeys(each for folder in folders for each in _close_names(folder, name)))[:N_CLOSE]
     guess = f" Did you mean {' or '.join(near)}?" if near else ""
     raise InvalidArgument(f"Nothing is defined as {name}.{used}{guess} Try `search` with the name or with words.")
+
+
+def spelled_otherwise(
+    name: str, definitions: Sequence[NamedDefinition], values: Sequence[ValueBinding]
+) -> tuple[str, ...]:
+    """The note on a name that is found only with other upper and lower case letters."""
+    last = name.rpartition(".")[2]
+    names = [*(each.definition.name for each in definitions), *(each.name.rpartition(".")[2] for each in values)]
+    if last in names or normalised_name(names[0]) != normalised_name(last):
+        return ()
+    return (f"Nothing is spelled {last}; {' and '.join(dict.fromkeys(names))} is what comes closest.",)
+
+
+def _without_last(folders: Folders, name: str, most: int) -> Target | None:
+    """The class of a constructor that nothing defines, and what has the name without the sign of a macro."""
+    if name[-1] in "!?=" and (name := name.rstrip("!?=")):
+        with suppress(InvalidArgument):
+            return _by_name(folders, name, most=most)
+    outer, _, last = name.rpartition(".")
+    if not outer or last not in (*CONSTRUCTORS, outer.rpartition(".")[2]):
+        return None
+    for folder in folders:
+        classes = tuple(each for each in meanings(folder, outer)[0] if is_class(each.definition))
+        if classes:
+            note = f"No {last} is defined in {outer}, so this is the class."
+            _check_number(folder, outer, classes, most)
+            return Target(folder, classes[0].definition.qualified_name, classes, (), (note,))
+    return None
+
+
+def _imported(folder: Folder, name: str) -> str:
+    """Where a file imports a name, or the module before it, from outside of the workspace; "" if none does."""
+    outer, _, last = name.rpartition(".")
+    first = name.partition(".")[0]
+    for part in dict.fromkeys((first, last)):
+        if any(each.definition.name == part for each in folder.index.names.definitions(part)) and part == first:
+            continue  # a class of the workspace
+        for path in files_with(folder.index, part):
+            for item in folder.index.graph.files[path].imports:
+                module = re.split(r"\W+", item.module)
+                is_it = part in (item.local_name, item.name) or (part == first and outer and part == module[-1])
+                if is_it and (part == first or outer.rpartition(".")[2] in module):
+                    place = f"{folder.shown(path)}:{item.line + 1}"
+                    return (
+                        f"{part} is imported from outside of it, as on {place}: {folder.line(path, item.line)} "
+                        f"Find its uses with `search`, as words: `{last}`."
+                    )
+    return ""
 
 
 def _close_names(folder: Folder, name: str) -> Iterator[str]:
@@ -279,9 +382,18 @@ def _close_names(folder: Folder, name: str) -> Iterator[str]:
         for each in folder.index.graph.files[path].definitions
         if each.qualified_name.rpartition(".")[0] == owner.qualified_name
     ]
+    for path, owner in owners:
+        file = folder.index.graph.files[path]
+        own = [binding for binding in file.bindings if binding.scope >= 0]
+        members += [
+            f"{owner.qualified_name}.{each.name.removeprefix('self.')}"
+            for each in own
+            if file.definitions[each.scope].qualified_name == owner.qualified_name
+        ]
     begun = [each.definition.qualified_name for each in folder.index.names.begun(last[:1], MAX_BEGUN)]
     hits = search_folders([("", folder.index)], name, N_CLOSE).hits
     found = [hit.symbol for hit in hits if hit.symbol and not is_document(hit.path)]
+    found += [each.name for each in folder.index.names.value_bindings(last)]
     for names in (members, [*found, *begun]):
         likeness = {each: _likeness(each, last) for each in names}
         yield from (

@@ -20,16 +20,22 @@ from ..chat.commands import read_command
 from ..chat.conversation import NOT_FULLY_INDEXED
 from ..output.safe_text import for_editor
 from ..search import SearchHit
-from ..search.workspace_search import queried_name
 from ..secrets import redact
 from ..workspace.workspace import Workspace
 from . import impact, navigation, notes, related
 from .folders import folders_of
-from .targets import MAX_MEANINGS, Target, find_target, meanings
+from .spelling import dotted
+from .targets import MAX_MEANINGS, Target, find_target, is_spelled, meanings, spelled_otherwise
 from .values import Answer, Entry, as_text, counted, page, shortened
 
 INDEX_WITHIN_S = 20.0
 """A call waits at most this long for the index; agents give up on calls after about a minute."""
+
+CHECK_WITHIN_S = 0.05
+"""An agent asks right after it has edited files. This long they are looked for: about 4 µs a file."""
+
+READ_WITHIN_S = 2.0
+"""A call waits at most this long for the calls of edited files."""
 
 ASK_WITHIN_S = 50.0
 """An answer of a chat model is cut here, for the same reason."""
@@ -72,10 +78,12 @@ class Call:
     agent: str
     cancel: Cancel
 
-    def target(self, most: int = MAX_MEANINGS) -> Target:
-        """What the arguments name; at most `most` definitions."""
+    def of_target(self, tell: Callable[[Target], Answer], most: int = MAX_MEANINGS) -> Answer:
+        """What `tell` says of the symbol that the arguments name; at most `most` definitions."""
         given = self.arguments
-        return find_target(folders_of(self.workspace), given["symbol"], given["path"], given["line"], most)
+        target = find_target(folders_of(self.workspace), given["symbol"], given["path"], given["line"], most)
+        answer = tell(target)
+        return replace(answer, notes=(*target.notes, *answer.notes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +116,8 @@ class Tool:
             return self.parameters
         return (
             *self.parameters,
-            Parameter("limit", "integer", "Most entries in the answer.", self.limit, 1),
-            Parameter("cursor", "string", "From the last line of an answer: shows the following entries.", ""),
+            Parameter("limit", "integer", "Most entries.", self.limit, 1),
+            Parameter("cursor", "string", "From the last line of an answer: its next page.", ""),
         )
 
 
@@ -138,6 +146,8 @@ def call_tool(
             with TimeLimit(cancel, INDEX_WITHIN_S) as limit:
                 context.wait_for_index(limit)
             _check_folders(workspace)
+            if not given.get("cursor"):  # pages are of one answer
+                workspace.read_changes(CHECK_WITHIN_S, READ_WITHIN_S)
         answer = tool.run(Call(workspace, given, agent, cancel))
         if tool.limit:
             answer = page(answer, given["cursor"], given["limit"])
@@ -178,11 +188,11 @@ class HasParameters(Protocol):
     def all_parameters(self) -> tuple[Parameter, ...]: ...
 
 
-_PLACE = re.compile(r"(.+?):(\d+)(?:[-,]\d+)*")
+_PLACE = re.compile(r"(?:file://)?(.+?)(?::|#L)(\d+)(?:[-,:C]L?\d+)*")
 
 
 def with_place_taken_apart(tool: HasParameters, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The arguments with a place as answers write it, `shop.py:3-9` in `path`, as a path and a line."""
+    """The arguments with a place in `path`, such as `shop.py:3-9`, `shop.py:3:5` or `shop.py#L3`, as path and line."""
     path = given.get("path")
     place = _PLACE.fullmatch(path.strip()) if isinstance(path, str) else None
     if place is None:
@@ -203,7 +213,9 @@ def read_arguments(tool: HasParameters, given: Mapping[str, Any]) -> dict[str, A
     read = {}
     for name, parameter in known.items():
         value = given.get(name)
-        if value is None:
+        if name == "limit" and value is not None and _is_whole(value):
+            value = min(int(value), parameter.high)  # a large one means all
+        if value is None or (value == "" and parameter.default is not None):
             if parameter.default is None:
                 raise InvalidArgument(f"`{name}` is missing. Give it: {parameter.description}")
             value = parameter.default
@@ -232,18 +244,28 @@ def _checked(parameter: Parameter, value: object) -> object:
 
 def _is_whole(value: object) -> bool:
     """Whether a value is an integer as some models write them: `10.0`, as JSON Schema allows, or `"10"`."""
+    if isinstance(value, (bool, int)):
+        return not isinstance(value, bool)
     return (isinstance(value, float) and value.is_integer()) or (isinstance(value, str) and value.isdecimal())
 
 
 def _search(call: Call) -> Answer:
     given = call.arguments
-    name = queried_name(given["query"])
-    if name and not (given["language"] or given["paths"] or given["kind"]):
+    name = "" if " " in given["query"].strip() else dotted(given["query"])
+    notes: tuple[str, ...] = ()
+    if not (given["language"] or given["paths"] or given["kind"]):
+        folders = folders_of(call.workspace)
         # An agent that gives a name wants its definition: what else has the word costs time and tokens.
-        named = [(folder, each) for folder in folders_of(call.workspace) for each in meanings(folder, name)[0]]
+        named = [(folder, each) for folder in folders for each in meanings(folder, name)[0]] if name else []
+        is_known = bool(name) and is_spelled(folders, name)
+        notes = folders.left_out(name) if name and not is_known else ()
+        if not is_known and (files := folders.ending(given["query"])):
+            shown = tuple(navigation.file_entry(folder, path) for folder, path in files)
+            return Answer(f"{counted(files, 'file')} named {given['query']}; `outline` has its definitions", shown)
         if named:
             entries = tuple(navigation.defined(folder, each) for folder, each in named)
-            return Answer(f"{counted(entries, 'definition')} of {name}; `references` has its uses", entries)
+            notes += spelled_otherwise(name, [each for _, each in named], ())
+            return Answer(f"{counted(entries, 'definition')} of {name}; `references` has its uses", entries, notes)
     found = call.workspace.search(
         given["query"],
         min(MAX_LIMIT, _start(given) + given["limit"] + 1),  # one more than the page, so that there is a cursor
@@ -255,7 +277,7 @@ def _search(call: Call) -> Answer:
     )
     prefixes = {str(folder.root): folder.prefix for folder in folders_of(call.workspace)}
     entries = tuple(_hit(hit, prefixes.get(hit.folder, "")) for hit in found.hits)
-    return Answer("" if entries else f"Nothing found for {given['query']!r:.200}", entries, found.notes)
+    return Answer("" if entries else f"Nothing found for {given['query']!r:.200}", entries, (*notes, *found.notes))
 
 
 def _hit(hit: SearchHit, prefix: str) -> Entry:
@@ -301,9 +323,9 @@ MAX_RELATED = 50
 MAX_DEFINITIONS = 2_000
 """Definitions of one name that `definition` lists on its pages."""
 
-_SYMBOL = Parameter("symbol", "string", "Name such as `pay`, `Shop.pay` or `shop.pay`.", "")
-_PATH = Parameter("path", "string", "File that defines or uses the symbol, relative to the workspace.", "")
-_LINE = Parameter("line", "integer", "1-based line in `path`; without `symbol`: the definition around it.", 0, 1, 10**7)
+_SYMBOL = Parameter("symbol", "string", "Name as in code: `pay`, `Shop.pay`, `Shop::pay(int)`.", "")
+_PATH = Parameter("path", "string", "File or folder that defines or uses the symbol; `shop.py:3` for a line.", "")
+_LINE = Parameter("line", "integer", "1-based line in `path`. Without `symbol`: the definition around it.", 0, 1, 10**7)
 _WHAT = (_SYMBOL, _PATH, _LINE)
 _CODE = Parameter("code", "boolean", "Include the source code.", False)
 
@@ -329,7 +351,9 @@ TOOLS: Mapping[str, Tool] = {
             "Go to the definition",
             "Where a symbol is defined. With `path` and `line` the symbol is read as used there: imports, types and "
             "scopes are resolved. With `code` you get its source, instead of reading the file.",
-            lambda call: navigation.definition(call.target(MAX_DEFINITIONS), call.arguments["code"]),
+            lambda call: call.of_target(
+                lambda target: navigation.definition(target, call.arguments["code"]), MAX_DEFINITIONS
+            ),
             (*_WHAT, _CODE),
         ),
         Tool(
@@ -337,14 +361,14 @@ TOOLS: Mapping[str, Tool] = {
             "Callers",
             "Which functions call a symbol, with the line of each call. Resolved calls come first, calls that match "
             "by name alone are marked, tests come last.",
-            lambda call: navigation.callers_of(call.target()),
+            lambda call: call.of_target(navigation.callers_of),
             _WHAT,
         ),
         Tool(
             "callees",
             "Callees",
             "Which definitions of the workspace a symbol's code calls, in order.",
-            lambda call: navigation.callees_of(call.target()),
+            lambda call: call.of_target(navigation.callees_of),
             _WHAT,
         ),
         Tool(
@@ -352,7 +376,7 @@ TOOLS: Mapping[str, Tool] = {
             "References",
             "All uses of a symbol with their code: calls, reads, types, imports, overrides, then documents, comments "
             "and strings. Use `impact` instead for the places alone, at a fraction of the size.",
-            lambda call: navigation.references_to(call.target()),
+            lambda call: call.of_target(navigation.references_to),
             _WHAT,
             40,
         ),
@@ -376,7 +400,9 @@ TOOLS: Mapping[str, Tool] = {
             "the function around it, tests, documents, and with `depth` above 1 the callers of its callers; last, by "
             "file, every other line with the name. Call it before you change a signature, a name or a behaviour; it "
             "replaces grep and reading around the hits.",
-            lambda call: impact.impact_of(call.target(), call.arguments["depth"], with_others=call.arguments["others"]),
+            lambda call: call.of_target(
+                lambda target: impact.impact_of(target, call.arguments["depth"], with_others=call.arguments["others"])
+            ),
             (
                 *_WHAT,
                 Parameter("depth", "integer", "1: direct uses. More: callers of callers.", 2, 1, impact.MAX_DEPTH),
@@ -399,7 +425,7 @@ TOOLS: Mapping[str, Tool] = {
             "The definitions of a file with their lines, the sections of a document, or the files of a directory. Use "
             "it before reading a long file.",
             lambda call: navigation.outline_of(folders_of(call.workspace), call.arguments["path"]),
-            (Parameter("path", "string", "File or directory, relative to the workspace; `.` for all of it.", "."),),
+            (Parameter("path", "string", "File or directory; `.` for the workspace.", "."),),
             150,
         ),
         Tool(

@@ -21,12 +21,21 @@ from ...codegraph.syntax import TOO_SLOW
 from ...codegraph.typed_resolver import TypedResolver
 from ...codegraph.values import CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE, MODULE_VALUE, SUPER_VALUE, Value
 from ...languages import Language, dotted_name, language_named
-from ...languages.references import Role, is_name, literal_type, receiver_in_macro, receiver_of, role_of
+from ...languages.references import (
+    Role,
+    has_implicit_receiver,
+    is_name,
+    literal_type,
+    receiver_in_macro,
+    receiver_of,
+    role_of,
+)
 from ...retrieval import RepositoryIndex
 from .part_trees import Part, parts_at, tree_of
 from .symbol import Symbol
 
 MAX_HOPS = 4  # of re-exports of a value
+SAME_NAME = "same name"  # how the graph resolves a call by its name alone
 MAX_FILES = 300  # the most files that are read for matches by name
 
 
@@ -112,6 +121,7 @@ class Occurrences:
     roots: Mapping[str, Node] = field(default_factory=dict)
     resolver: TypedResolver = field(init=False)
     packages: set[str] = field(init=False)
+    _called: dict[str, set[int]] = field(init=False, default_factory=dict)  # lines of resolved calls by file
     owners: set[str] = field(init=False)  # the identities of the symbol's owners
 
     def __post_init__(self) -> None:
@@ -152,10 +162,23 @@ class Occurrences:
                 yield Occurrence(path, start, end, line, role, True, node, is_use=False)
                 continue
             verdict = self._verdict(path, node, role, line)
+            if verdict is False and role == "call" and line in self._called_on(path):
+                verdict = True  # as the graph resolves it: an extension of a type from outside, a method of a trait
             if role == "type" and self.symbol.owners and not self.symbol.definitions:
                 role = "read"  # the grammar of Go reads `s.items[s.index](x)` as types
             if verdict is not None:
                 yield Occurrence(path, start, end, line, role, verdict, node)
+
+    def _called_on(self, path: str) -> set[int]:
+        """The lines of a file with calls that the graph resolves to the symbol."""
+        if path not in self._called:
+            calls = self.graph.files[path].calls
+            self._called[path] = {
+                calls[edge.call].line
+                for edge in self.graph.call_edges(path)
+                if edge.how != SAME_NAME and (edge.path, edge.qualified_name) in self.symbol.definitions
+            }
+        return self._called[path]
 
     def is_imported(self, occurrence: Occurrence) -> bool:
         """Whether an import, as its name in the module says, brings the symbol."""
@@ -221,7 +244,7 @@ class Occurrences:
             return None
         if receiver is not None:
             return self._is_member(self._value(path, within, receiver.text or b"", line))
-        if role == "key" and not node.type.startswith("shorthand"):
+        if (role == "key" and not node.type.startswith("shorthand")) or has_implicit_receiver(node):
             return False if self.symbol.owners else None
         return self._is_name(path, within, symbols, node, role, line)
 

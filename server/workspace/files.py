@@ -19,6 +19,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from ...languages import language_of
 from ...llm.protocol import Cancel
 from ..config import IndexOptions
 from ..secrets import is_secret_path, is_secret_text
@@ -103,12 +104,12 @@ class Membership:
         """Ignore files that are too large to use, found by the walk: nothing in their folders is included."""
 
     def walk(
-        self, cancel: Cancel | None = None, non_utf8: Callable[[str], None] = lambda path: None
+        self, cancel: Cancel | None = None, left_out: Callable[[ExcludedFile], None] = lambda file: None
     ) -> Iterator[FoundFile]:
         """Every file that belongs, in an order that depends on names alone. Ends early if cancelled.
 
-        A folder that cannot be listed counts as empty. `non_utf8` is called with files and folders that would belong
-        but whose names are not UTF-8.
+        A folder that cannot be listed counts as empty. `left_out` is called with files and folders whose names are not
+        UTF-8, and with source files that are too large.
         """
         pending: list[tuple[FolderRules | None, str, str, Verdict | None]] = [(None, "", "", None)]
         while pending and not (cancel and cancel.cancelled):
@@ -137,13 +138,13 @@ class Membership:
                         if _is_utf8(entry.name):
                             inner.append((rules, entry.name, f"{path}{entry.name}/", verdict))
                         else:
-                            non_utf8(f"{path}{entry.name}/")
+                            left_out(ExcludedFile(f"{path}{entry.name}/", NOT_UTF_8))
                 elif (verdict := rules.evaluate(entry.name, False)).included:
                     found = self._found(f"{path}{entry.name}", verdict, entry)
                     if isinstance(found, FoundFile):
                         yield found
-                    elif found.reason == NOT_UTF_8:
-                        non_utf8(found.path)
+                    elif found.reason == NOT_UTF_8 or (found.reason == "too large" and language_of(found.path).grammar):
+                        left_out(found)
             pending += reversed(inner)
 
     def find(self, path: str) -> FoundFile | ExcludedFile:

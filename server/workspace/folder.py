@@ -33,7 +33,8 @@ from ..config.options import index_settings
 from .analysis import Analysis, analyse
 from .analysis_run import AnalysisRun
 from .analysis_store import AnalysisStore
-from .files import NOT_UTF_8, RULES_TOO_LARGE, FoundFile, Membership, Reason
+from .disk_check import DiskCheck
+from .files import NOT_UTF_8, RULES_TOO_LARGE, ExcludedFile, FoundFile, Membership, Reason
 from .imported_files import ImportedFiles
 from .index_builder import BuilderFailed, BuildRequest, SavedIndex, build_in_process
 from .index_file import DamagedFile
@@ -170,7 +171,8 @@ class Folder:
         self._observer = observer
         self.is_indexed = False  # an index run is complete
         self._skipped: dict[str, SkippedFile] = {}  # changed and replaced on the writer only
-        self._non_utf8: tuple[str, ...] = ()  # paths whose names are not UTF-8, of the last run
+        self._disk_check = DiskCheck(os.fspath(path))
+        self._left_out: tuple[ExcludedFile, ...] = ()  # by the last walk, by their names and sizes
         self._reported: set[str] | None = None  # files reported as changed during the current run; None without a run
         self._closed = Cancel()
         self._config = config
@@ -201,9 +203,14 @@ class Folder:
     @property
     def skipped_files(self) -> dict[str, SkippedFile]:
         """Files that are not indexed although no ignore rule matches them; names that are not UTF-8 are escaped."""
-        non_utf8 = {_shown(path): SkippedFile(NOT_UTF_8, True, None) for path in self._non_utf8}
+        indexed = self.snapshot.index.texts  # a file may be smaller now
+        left_out = {
+            _shown(path): SkippedFile(reason, reason == NOT_UTF_8, None)
+            for path, reason in self._left_out
+            if path not in indexed
+        }
         rules = {path: SkippedFile(RULES_TOO_LARGE, True, None) for path in dict(self._membership.unusable_rules)}
-        return {**dict(self._skipped), **non_utf8, **rules}
+        return {**dict(self._skipped), **left_out, **rules}
 
     def close(self) -> None:
         """Cancel running index runs and comparisons, for good."""
@@ -360,6 +367,10 @@ class Folder:
             reported.update(keys)
         # Read on the writer, so that publication follows the order of reading.
         self._writer.submit(lambda: on_change(self._read_again(keys)))
+
+    def differing(self, within_s: float) -> list[str]:
+        """Files that differ from the disk by their metadata, as far as they are found in time."""
+        return self._disk_check.changed(self.snapshot.records, self._open, within_s)
 
     def _read_again(self, keys: Iterable[str]) -> bool:
         """On the writer: read these files again. Returns whether a comparison with the disk is needed."""
@@ -530,13 +541,13 @@ class Folder:
             return self._compare_found(cancel, preempt)
 
     def _compare_found(self, cancel: Cancel, preempt: Callable[[], None]) -> _Difference:
-        non_utf8: list[str] = []
+        left_out: list[ExcludedFile] = []
         membership = Membership(self.path, self._config.index)
         is_limited = bool(self.limit_reason)
         max_files = 0 if is_limited or self.is_indexed or self._is_warm else self.max_files
         found: list[FoundFile] = []
         todo: list[FoundFile] = []
-        for file in self._imported(membership) if is_limited else membership.walk(cancel, non_utf8.append):
+        for file in self._imported(membership) if is_limited else membership.walk(cancel, left_out.append):
             found.append(file)
             if max_files and len(found) > max_files:
                 raise _TooManyFiles
@@ -546,7 +557,7 @@ class Folder:
                 preempt()
         if cancel.cancelled:  # an incomplete walk cannot detect removed files
             return _Difference(found, todo, [])
-        self._membership, self._non_utf8 = membership, tuple(non_utf8)
+        self._membership, self._left_out = membership, tuple(left_out)
         names = {file.path for file in found}
         # A cached index may contain unsaved texts, which have no file record.
         known = (*self.snapshot.index.texts, *dict(self._skipped))

@@ -10,6 +10,8 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -148,6 +150,20 @@ class WorkspaceIndex:
                     self._memories.files_changed(folder, keys)
             except (OSError, ValueError) as error:
                 log.warning("Changed documents of %s could not be handled: %s", folder.path, error)
+
+    def read_changes(self, within_s: float, index_within_s: float) -> None:
+        """Index the files that differ from the disk now, which no event may have reported yet.
+
+        Those are read that are found within the first time; the second one limits the wait for their calls.
+        """
+        if self.is_paused:
+            return
+        differing = {folder: folder.differing(within_s) for folder in self._folders if folder.is_indexed}
+        self.files_changed([folder.path / key for folder, keys in differing.items() for key in keys])
+        for folder, keys in differing.items():
+            if keys:
+                with suppress(FutureTimeout):
+                    self._writer.submit(folder.settle_here).result(index_within_s)
 
     def reconcile(self) -> None:
         """Compare the index with the disk in the background, once the disk is quiet, until nothing differs."""
