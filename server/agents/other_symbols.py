@@ -126,9 +126,8 @@ class OtherSymbols:
     def _is_other(self, path: str, before: bytes, after: bytes, in_file: _InFile) -> bool:
         """Whether the text around the name on its line says that it is another symbol."""
         found = _BEFORE.search(before.decode("utf-8", "replace"))
-        receiver, sign, word = found.group(1, 2, 3) if found is not None else (None, None, None)
-        is_member_of_unknown = not receiver and sign
-        if is_member_of_unknown or (receiver and receiver in self._related):
+        receiver, sign, word = (part or "" for part in found.groups()) if found is not None else ("", "", "")
+        if (sign and not receiver) or (receiver and receiver in self._related):
             return False
         if word and self._declares(word, in_file.rules):
             return not in_file.may_extend

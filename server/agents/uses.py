@@ -199,8 +199,7 @@ class _Reader:
             code_lines = {line for line, at in words if at in in_code}
             macro_lines = {line for line, at in words if at in in_macros}
             for line in dict.fromkeys(line for line, _ in words):
-                kind: Kind = "by name" if line in macro_lines else "other" if line in code_lines else "text"
-                self._add(path, line, kind)
+                self._add(path, line, "by name" if line in macro_lines else "other" if line in code_lines else "text")
 
     def search(self, path: str, *, with_headings: bool) -> None:
         """Add the lines of a file with the word; of a document with their headings."""
