@@ -149,6 +149,8 @@ def test_impact_has_uses_with_their_functions_then_callers_of_callers_and_docume
         "docs/paying.md:3 Paying",
         "Callers at depth 2:",
         "shop/app.py:3 main",
+        "Beside it, without the name:",
+        "shop/basket.py:5 Basket.__init__, :12 Basket.show",
     ]
 
 
@@ -170,7 +172,10 @@ def test_an_override_and_words_in_comments_belong_to_the_impact(shop):
 def test_a_method_above_belongs_to_the_impact_and_is_no_other_symbol(shop):
     text = "\n".join(lines(shop, "impact", symbol="Reduced.total"))
     assert "It overrides or implements:\nshop/price.py:7 Price.total\n" in text
-    assert text.count("price.py") == text.count("price.py:13") + 2
+    assert "shop/price.py:7" not in text.partition("Other symbols")[2]
+    assert text.endswith(
+        "Beside it, without the name:\nshop/price.py:16 make_price\n" + text.partition("make_price\n")[2]
+    )
 
 
 @pytest.mark.parametrize("name", ["total", "Price", "pay", "Basket", "checkout"])
