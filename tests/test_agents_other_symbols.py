@@ -24,6 +24,10 @@ FILES = {
     "away.py": "def a(x):\n    return total(x)\n\n\ndef b(x):\n    return x.total()\n\n\ntotal = 1\n",
     "star.py": "from price import *\n\n\ndef a(x):\n    return total(x)\n",
     "below.py": "from price import Price\n\n\nclass Low(Price):\n    def rate(self):\n        return 2\n",
+    "rate.h": "#define PRICED(x) (x)\n",
+    "rate.c": "#ifdef PRICED\nint x = 1;\n#endif\n",
+    "base.kt": "class Shop {\n    fun pay(): Int = 1\n}\n",
+    "test.kt": "fun check(it: Int) {\n    it shouldBe pay\n    val pay = 2\n}\n",
     "apart.py": (
         "class Apart:\n    def rate(self):\n        return rate\n\n    def show(self, it):\n        return it.rate()\n"
     ),
@@ -48,6 +52,8 @@ def workspace(tmp_path_factory):
         ("price.py", 1, "total", "star.py", (), ()),
         ("price.py", 6, "rate", "below.py", (5,), ()),
         ("price.py", 6, "rate", "apart.py", (6,), (2, 3)),
+        ("rate.h", 1, "PRICED", "rate.c", (1,), ()),
+        ("base.kt", 2, "pay", "test.kt", (2,), (3,)),
     ],
 )
 def test_lines_of_other_symbols_are_told_apart(workspace, monkeypatch, path, line, symbol, file, unread, other):

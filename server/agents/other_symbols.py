@@ -8,6 +8,7 @@ Lines are 0-based.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -36,6 +37,9 @@ _BEFORE_USES = frozenset(
 
 _BEFORE_NO_TYPE = frozenset({"fn", "def", "func", "fun", "function", "let", "var", "val", "macro"})
 """Words before a name that is none of a type; others may be modifiers before a type: `static Price`."""
+
+_WITH_INFIX_NAMES = frozenset({"kotlin", "scala", "swift", "bash"})
+"""Languages in which a word before a name may be an operator or a command: `price shouldBe total`."""
 
 _OWN_OBJECTS = frozenset({"self", "Self", "this", "super", "cls", "crate", "base", "parent", "static"})
 _AFTER_KEYS = frozenset({b":", b",", b"}", b"?"})
@@ -67,8 +71,7 @@ class OtherSymbols:
     def on(self, path: str, lines: Sequence[tuple[int, int]]) -> set[int]:
         """Of the lines of a file with the name, each with the offset of the name in bytes, those of other symbols."""
         text = self._index.texts[path]
-        numbers = [line for line, _ in lines]
-        once = {line for line in numbers if numbers.count(line) == 1}
+        once = {line for line, n in Counter(line for line, _ in lines).items() if n == 1}
         resolved = self._resolved(path, once)
         rules = language_named(self._index.graph.files[path].language)
         in_file = _InFile(rules, self._is_imported(path), self._may_extend(path))
@@ -125,6 +128,8 @@ class OtherSymbols:
 
     def _is_other(self, path: str, before: bytes, after: bytes, in_file: _InFile) -> bool:
         """Whether the text around the name on its line says that it is another symbol."""
+        if in_file.rules.module_style == "include" and before.lstrip().startswith(b"#"):
+            return False  # of the preprocessor, to which `#ifdef NAME` is a use
         found = _BEFORE.search(before.decode("utf-8", "replace"))
         receiver, sign, word = (part or "" for part in found.groups()) if found is not None else ("", "", "")
         if (sign and not receiver) or (receiver and receiver in self._related):
@@ -142,7 +147,7 @@ class OtherSymbols:
 
     def _declares(self, word: str, rules: Language) -> bool:
         """Whether a word before the name declares a variable or a function of that name: `fn name`, `Price name`."""
-        if self._is_type or rules.has_bare_calls:
+        if self._is_type or rules.has_bare_calls or rules.name in _WITH_INFIX_NAMES:
             return word in _BEFORE_NO_TYPE
         return word not in _BEFORE_USES
 
