@@ -18,7 +18,8 @@ from weft.retrieval import Fragment, Location, RankedFragment, ScorePart
 from weft.retrieval.questions import is_document
 from weft.server.agents import impact, navigation, uses
 from weft.server.agents.backend import WorkspaceBackend, run_tool
-from weft.server.agents.navigation import UNREAD
+from weft.server.agents.impact import OTHERS
+from weft.server.agents.navigation import BY_NAME, UNREAD
 from weft.server.agents.related import reason_of
 from weft.server.agents.set_up import agents
 from weft.server.agents.spelling import dotted
@@ -152,6 +153,8 @@ def test_impact_has_uses_with_their_functions_then_callers_of_callers_and_docume
         "docs/paying.md:3 Paying",
         "Callers at depth 2:",
         "shop/app.py:3 main",
+        "Beside it, without the name:",
+        "shop/basket.py:5 Basket.__init__, :12 Basket.show",
     ]
 
 
@@ -173,7 +176,10 @@ def test_an_override_and_words_in_comments_belong_to_the_impact(shop):
 def test_a_method_above_belongs_to_the_impact_and_is_no_other_symbol(shop):
     text = "\n".join(lines(shop, "impact", symbol="Reduced.total"))
     assert "It overrides or implements:\nshop/price.py:7 Price.total\n" in text
-    assert text.count("price.py") == text.count("price.py:13") + 2
+    assert "shop/price.py:7" not in text.partition("Other symbols")[2]
+    assert text.endswith(
+        "Beside it, without the name:\nshop/price.py:16 make_price\n" + text.partition("make_price\n")[2]
+    )
 
 
 @pytest.mark.parametrize("name", ["total", "Price", "pay", "Basket", "checkout"])
@@ -944,3 +950,42 @@ def test_set_up_agents_are_found_and_the_others_get_a_line(tmp_path, monkeypatch
     assert "context_servers" in found["Zed"].step and "claude mcp add weft" in found["Claude Code"].step
     (tmp_path / ".mcp.json").write_text('{"mcpServers": {"weft": {}}}')
     assert found["Claude Code"].known_in([tmp_path]) == tmp_path / ".mcp.json"
+
+
+DECLARED = {
+    "c/price.h": "int total(int items);\n",
+    "c/price.c": (
+        '#include "price.h"\n#define TWICE(x) total(x)\nstatic int half(int x);\n'
+        "int total(int items) {\n  return half(items);\n}\nstatic int half(int x) { return x / 2; }\n"
+    ),
+    "c/other.c": "static int half(int x);\nstatic int half(int x) { return x; }\n",
+    "cpp/shop.h": "class Shop {\n public:\n  int pay(int items);\n};\n",
+    "cpp/shop.cpp": '#include "shop.h"\nint Shop::pay(int items) {\n  return items;\n}\n',
+}
+
+
+@pytest.fixture(scope="module")
+def declared(tmp_path_factory):
+    root = tmp_path_factory.mktemp("declared")
+    for name, text in DECLARED.items():
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text(text)
+    with Workspace([root], Config(), cache=False) as workspace:
+        workspace.index()
+        yield workspace
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "symbol", "section", "place"),
+    [
+        ("c/price.c", 4, "total", "Uses", ("c/price.h", (1,))),
+        ("c/price.c", 4, "total", BY_NAME, ("c/price.c", (2,))),
+        ("c/price.c", 7, "half", "Uses", ("c/price.c", (3,))),
+        ("c/price.c", 7, "half", OTHERS, ("c/other.c", (1, 2))),
+        ("cpp/shop.cpp", 2, "pay", "Uses", ("cpp/shop.h", (3,))),
+        ("cpp/shop.h", 3, "pay", "Uses", ("cpp/shop.cpp", (2,))),
+    ],
+)
+def test_declarations_apart_from_the_body_and_macros_belong_to_the_impact(declared, path, line, symbol, section, place):
+    found = call_tool(declared, "impact", {"symbol": symbol, "path": path, "line": line})
+    assert place in [(entry.path, entry.lines) for entry in found.entries if entry.section == section]

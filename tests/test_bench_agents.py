@@ -53,6 +53,27 @@ def test_a_place_without_the_name_changes_a_name_of_the_header_too():
     assert found.places == {("shop.py", "pay")} and found.nameless == {("shop.py", "show")}
 
 
+@pytest.mark.parametrize(
+    ("line", "is_unrelated"),
+    [
+        ("    total(items)\n", False),
+        ("    # total is old\n", True),
+        ("    print('total is old')\n", True),
+        ("    total = items\n", True),
+        ("    items.total = 1\n", False),
+    ],
+)
+def test_a_place_with_a_local_variable_or_a_word_of_the_name_is_unrelated(line, is_unrelated):
+    before = f"def pay(items):\n{line}    return items\n"
+    edits = (
+        FileEdit("c1", "price.py", PRICE, changed(PRICE)),
+        FileEdit("c1", "pay.py", before, before.replace(line, "    pass\n")),
+    )
+    found = task_of("shop", ReplayedCommit("c1", edits))
+    assert found is not None and ("pay.py", "pay") in found.places
+    assert (("pay.py", "pay") in found.unrelated) is is_unrelated and ("price.py", "twice") not in found.unrelated
+
+
 def test_a_test_is_no_task_and_the_comment_above_a_definition_is_no_place():
     test = FileEdit("c1", "tests/test_price.py", PRICE, changed(PRICE))
     assert task_of("shop", ReplayedCommit("c1", (test,))) is None

@@ -36,6 +36,8 @@ class TaskRow:
     n_read_tokens: int
     n_calls: int
     seconds: float
+    n_uses: int = 0  # of the places, those where the name has no other meaning
+    n_uses_read: int = 0
 
     @classmethod
     def of(cls, task: Task, language: str, agent: str, found: Found) -> TaskRow:
@@ -55,6 +57,8 @@ class TaskRow:
             found.n_read_tokens,
             found.n_calls,
             found.seconds,
+            len(task.places - task.unrelated),
+            len((task.places - task.unrelated) & found.read),
         )
 
     @property
@@ -152,7 +156,9 @@ def _found(rows: Sequence[TaskRow]) -> dict[str, Any]:
 
 def _read(rows: Sequence[TaskRow]) -> dict[str, Any]:
     recall = _share(rows, lambda row: row.n_read, lambda row: row.n_places)
-    return {"recall": recall, **_tokens(rows, lambda row: row.n_all_tokens)}
+    recall_of_uses = _share(rows, lambda row: row.n_uses_read, lambda row: row.n_uses)
+    uses = {"uses": sum(row.n_uses for row in rows), "recall of uses": recall_of_uses}
+    return {"recall": recall, **uses, **_tokens(rows, lambda row: row.n_all_tokens)}
 
 
 def _nameless(rows: Sequence[TaskRow]) -> dict[str, Any]:
@@ -206,11 +212,11 @@ def _compared(
 
 
 def _read_table(figures: Mapping[str, Mapping[str, Any]], rows: Sequence[TaskRow]) -> str:
-    lines = [
-        [agent, percent(each["recall"]), *_compared(agent, each, figures[IMPACT], rows, is_read=True)]
-        for agent, each in figures.items()
-    ]
-    return markdown(("agent", "recall", *_COMPARED), lines)
+    lines = []
+    for agent, each in figures.items():
+        cells = [percent(each["recall"]), str(each["uses"]), percent(each["recall of uses"])]
+        lines.append([agent, *cells, *_compared(agent, each, figures[IMPACT], rows, is_read=True)])
+    return markdown(("agent", "recall", "uses", "recall of uses", *_COMPARED), lines)
 
 
 def _nameless_table(figures: Mapping[str, Mapping[str, Any]]) -> str:

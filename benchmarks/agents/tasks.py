@@ -6,6 +6,8 @@ Of a commit the task is the first definition outside of tests, in the order of i
 and that has places. A place is a file and the innermost definition around a changed line. There are two kinds:
 
 - **with the name**: the removed lines of other hunks have the name of the definition.
+  In some of them it has another meaning: in the changed lines it is a parameter or a local variable of the definition
+  around, or a word of a comment or a string. They count as places, and recall is given without them, too.
 - **without the name**: other definitions that do not have the name at all, and whose hunk changes a name that the hunk
   of the header changes too, such as a parameter that is passed on or a type that overrides share.
 """
@@ -19,7 +21,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from ...codegraph import Definition, FileGraph, parse_file
+from ...codegraph.symbol_table import is_class
 from ...retrieval.questions import is_test
+from ...server.symbols.occurrences import is_in_macro, is_name_at, is_parsed
+from ...server.symbols.part_trees import Part, tree_of
 from ..histories import FileEdit
 from ..next_edit.commits import ReplayedCommit, Step, replayed_commits, steps_of
 from ..next_edit.facts import FileFacts
@@ -46,6 +51,7 @@ class Task:
     name: str
     places: frozenset[Place]
     nameless: frozenset[Place] = frozenset()
+    unrelated: frozenset[Place] = frozenset()  # places in which the name has another meaning
 
 
 def tasks_of(repository: Path, history: TypedHistory, n_tasks: int) -> Iterator[Task]:
@@ -76,7 +82,8 @@ def task_of(repository: str, commit: ReplayedCommit) -> Task | None:
                 nameless = frozenset(before.places_without_name(definition, step))
                 if places or nameless:
                     found = step.path, definition.header_line, definition.name
-                    return Task(repository, commit.commit, *found, places, nameless)
+                    unrelated = places - frozenset(before.uses(definition, step.path))
+                    return Task(repository, commit.commit, *found, places, nameless, unrelated)
     return None
 
 
@@ -118,13 +125,53 @@ class _Before:
 
     def places_with_name(self, definition: Definition, path: str) -> Iterator[Place]:
         """The places outside of the definition and of the comment above it whose removed lines have its name."""
+        for other_path, line, _ in self._words(definition, path):
+            yield other_path, enclosing(self.graphs[other_path], line)
+
+    def uses(self, definition: Definition, path: str) -> Iterator[Place]:
+        """Of these places those where the name is in code, and neither a parameter nor a local variable."""
+        for other_path, line, column in self._words(definition, path):
+            is_use = self._is_code(other_path, line, column) and not self._is_local(
+                other_path, line, column, definition
+            )
+            if is_use:
+                yield other_path, enclosing(self.graphs[other_path], line)
+
+    def _words(self, definition: Definition, path: str) -> Iterator[tuple[str, int, int]]:
+        """The path, line and column of each removed name of the definition outside of it and of the comment above."""
         pattern = word(definition.name)
         above = self._comment_above(definition, path)
         for step in self.steps:
             for at, text in enumerate(step.removed, step.old_start):
-                is_own = _is_inside(definition, path, step.path, at) or (step.path == path and at in above)
-                if not is_own and pattern.search(text):
-                    yield step.path, enclosing(self.graphs[step.path], at)
+                if not (_is_inside(definition, path, step.path, at) or (step.path == path and at in above)):
+                    for found in pattern.finditer(text):
+                        yield step.path, at, found.start()
+
+    def _is_code(self, path: str, line: int, column: int) -> bool:
+        """Whether the word at a place is a name of code or in a macro, as far as a grammar reads the file."""
+        lines, graph = self.lines[path], self.graphs[path]
+        if not is_parsed(graph):
+            return True
+        source = self.edits[path].before.encode("utf-8", "surrogatepass")
+        start = sum(len(text.encode("utf-8", "surrogatepass")) + 1 for text in lines[:line])
+        start += len(lines[line][:column].encode("utf-8", "surrogatepass"))
+        found = _NAME.match(source, start)
+        end = found.end() if found is not None else start
+        root = tree_of(graph.language, source, Part(0, len(source), 0, graph.n_lines))
+        return is_name_at(root, start, end) or is_in_macro(root, start, end)
+
+    def _is_local(self, path: str, line: int, column: int, definition: Definition) -> bool:
+        """Whether a name without a receiver is bound in a function around its line."""
+        graph = self.graphs[path]
+        if _MEMBER.search(self.lines[path][line][:column]):
+            return False
+        return any(
+            each.name == definition.name
+            and each.scope >= 0
+            and not is_class(graph.definitions[each.scope])
+            and graph.definitions[each.scope].start_line <= line < graph.definitions[each.scope].end_line
+            for each in graph.bindings
+        )
 
     def places_without_name(self, definition: Definition, header: Step) -> Iterator[Place]:
         """The definitions without the name whose hunk changes a name that the hunk of the header changes too."""
@@ -168,4 +215,6 @@ def _is_inside(definition: Definition, path: str, other_path: str, line: int) ->
     return other_path == path and definition.start_line <= line < definition.end_line
 
 
+_MEMBER = re.compile(r"(\.|::|->)\s*$")
+_NAME = re.compile(rb"[\w$]+")
 _COMMENT = re.compile(r"\s*(//|#|/?\*)")

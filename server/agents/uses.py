@@ -16,16 +16,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ...codegraph.symbol_table import MODULE
+from ...codegraph.file_graph import OF_ONE_FILE
+from ...codegraph.symbol_table import DECLARATION, MODULE
 from ...languages import language_named
 from ...retrieval import RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_document, is_test
 from ..chat.symbol_queries import callers, implementations, overridden
 from ..next_edit.nearness import by_nearness
-from ..symbols.occurrences import Occurrence, Occurrences, files_with, is_name_at, is_parsed
+from ..symbols.occurrences import (
+    Occurrence,
+    Occurrences,
+    files_with,
+    is_in_macro,
+    is_name_at,
+    is_parsed,
+    is_prototype,
+)
 from ..symbols.symbol import Symbol, symbol_of
 from .folders import Folder
+from .other_symbols import OtherSymbols
 from .targets import Target
 
 TIME_LIMIT_S = 0.04
@@ -36,6 +46,9 @@ WORDS_TIME_LIMIT_S = 0.01
 
 LINES_TIME_LIMIT_S = 0.03
 """Within this time more, files are searched for words alone: about 10 µs a file."""
+
+OTHERS_TIME_LIMIT_S = 0.02
+"""Within this time more, lines of files that were not read are told apart by the code graph and their text."""
 
 LEAST_READ = 8
 """So many of the nearest files are read whatever time it takes: the first ones of a process take longer."""
@@ -130,7 +143,11 @@ class _Reader:
     def __init__(self, folder: Folder, symbol: Symbol, definitions: Iterable[NamedDefinition], with_text: bool) -> None:
         self._folder, self._index = folder, folder.index
         self._symbol, self._with_text = symbol, with_text
-        self._own = {(named.path, named.definition.header_line) for named in definitions}
+        named = tuple(definitions)
+        self._own = {(each.path, each.definition.header_line) for each in named}
+        self._definitions = [each.definition for each in named]
+        owners = (self._index.graph.definition(*owner) for owner in symbol.owners)
+        self._is_member = any(owner is None or owner.kind != "namespace" for owner in owners)
         self._occurrences = Occurrences(self._index.graph, self._index.texts, symbol)
         self._groups: dict[tuple[str, str, Kind], Group] = {}
         self._lines = set[tuple[str, int]]()  # of uses in code
@@ -159,6 +176,7 @@ class _Reader:
             until_s = time.thread_time() + limit_s
             while others and time.thread_time() <= until_s:
                 self.search(others.popleft(), with_headings=with_headings)
+        self.tell_apart(paths, OTHERS_TIME_LIMIT_S)
         return len(others)
 
     def read(self, path: str) -> None:
@@ -172,10 +190,16 @@ class _Reader:
                 self._add(path, each.line, kind, role)
         words = [(line, at) for line, at in self._words(path) if line not in seen and (path, line) not in self._own]
         if self._with_text and words:
-            in_code = {start for start, end, root in places.roots() if is_name_at(root, start, end)}
+            in_code, in_macros = set[int](), set[int]()
+            for start, end, root in places.roots():
+                if is_name_at(root, start, end):
+                    in_code.add(start)
+                elif is_in_macro(root, start, end):
+                    in_macros.add(start)
             code_lines = {line for line, at in words if at in in_code}
+            macro_lines = {line for line, at in words if at in in_macros}
             for line in dict.fromkeys(line for line, _ in words):
-                self._add(path, line, "other" if line in code_lines else "text")
+                self._add(path, line, "by name" if line in macro_lines else "other" if line in code_lines else "text")
 
     def search(self, path: str, *, with_headings: bool) -> None:
         """Add the lines of a file with the word; of a document with their headings."""
@@ -187,18 +211,40 @@ class _Reader:
             kind: Kind = "unread" if is_parsed(self._index.graph.files[path]) else "text"
             self._groups[path, "", kind] = Group(path, "", kind, list(lines))
 
+    def tell_apart(self, paths: Iterable[str], time_limit_s: float) -> None:
+        """Of the lines in files that were not read, move those of other symbols to a group of their own."""
+        unread = [(path, group) for path in paths if (group := self._groups.get((path, "", "unread"))) is not None]
+        if not unread:
+            return
+        others = OtherSymbols(self._index, self._symbol)  # the first one of a snapshot reads the names of all files
+        until_s = time.thread_time() + time_limit_s
+        for path, group in unread:
+            if time.thread_time() > until_s:
+                return
+            found = others.on(path, list(self._words(path)))
+            if found:
+                self._groups[path, "", "other"] = Group(path, "", "other", sorted(found))
+                group.lines = [line for line in group.lines if line not in found]
+                if not group.lines:
+                    del self._groups[path, "", "unread"]
+
     def add_calls(self, definitions: Iterable[NamedDefinition]) -> None:
         """Add the calls that the graph resolves and no name shows: through an alias or an interface."""
         for named in definitions:
             for call in callers(self._index, named):
                 if (call.path, call.line) not in self._lines:
-                    self._leave_out((call.path, "", "unread"), call.line)
-                    self._add(call.path, call.line, "use", "call")
+                    self._add_certain(call.path, call.line, "call")
 
     def add_definitions(self, definitions: Iterable[NamedDefinition]) -> None:
         """Add methods that must keep the form of the symbol, a method of an interface."""
         for path, definition in definitions:
-            self._add(path, definition.header_line, "use", "definition")
+            self._add_certain(path, definition.header_line, "definition")
+
+    def _add_certain(self, path: str, line: int, role: str) -> None:
+        """Add a use in a file that may not have been read."""
+        self._leave_out((path, "", "unread"), line)
+        self._leave_out((path, "", "other"), line)
+        self._add(path, line, "use", role)
 
     def leave_out(self, definitions: Iterable[NamedDefinition]) -> None:
         """Leave out the lines that define the symbol itself."""
@@ -222,7 +268,7 @@ class _Reader:
             return "by name" if may_mean_it else None
         if occurrence.role == "declaration" and not self._is_imported_on(occurrence):
             is_use = self._occurrences.is_redefined(occurrence) or self._is_receiver(occurrence)
-            return "use" if is_use else None
+            return "use" if is_use or self._is_declared_again(occurrence) else None
         if occurrence.role in ("declaration", "import"):
             return self._kind_of_import(occurrence)
         return None
@@ -238,6 +284,20 @@ class _Reader:
         owner = "" if around is None else around.qualified_name.rpartition(".")[0]
         is_header = around is not None and around.header_line == occurrence.line
         return is_header and owner.rpartition(".")[2] == self._symbol.name
+
+    def _is_declared_again(self, occurrence: Occurrence) -> bool:
+        """Whether the line declares the symbol apart from its body, or has the body where the symbol is declared."""
+        path, line = occurrence.path, occurrence.line
+        if (path, line) in self._own:
+            return False
+        here = [each for each in self._index.graph.files[path].definitions if each.header_line == line]
+        here = [each for each in here if each.name == self._symbol.name]
+        if here:  # a member in a class
+            is_other_half = {each.kind == DECLARATION for each in self._definitions} != {here[0].kind == DECLARATION}
+            return is_other_half and here[0].qualified_name in {each.qualified_name for each in self._definitions}
+        is_of_file = any(each.bases == OF_ONE_FILE for each in self._definitions)
+        is_known = path in self._symbol.paths or not (is_of_file or self._is_member)
+        return is_known and not self._is_member and is_prototype(occurrence.node)
 
     def _kind_of_import(self, occurrence: Occurrence) -> Kind | None:
         if self._occurrences.is_imported(occurrence):

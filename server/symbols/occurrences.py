@@ -72,6 +72,22 @@ def is_name_at(root: Node, start: int, end: int) -> bool:
     return _name_at(root, start, end) is not None
 
 
+def is_in_macro(root: Node, start: int, end: int) -> bool:
+    """Whether a range in bytes is in the text of a macro of C, which is no tree: `#define TWICE(x) twice(x)`."""
+    node = root.descendant_for_byte_range(start, end)
+    return node is not None and node.type == "preproc_arg"
+
+
+def is_prototype(name: Node) -> bool:
+    """Whether a name is that of a function that is declared without a body: `int twice(int x);`."""
+    around = name.parent
+    if around is None or around.type != "function_declarator":
+        return False
+    while around is not None and around.type.endswith("declarator"):
+        around = around.parent
+    return around is not None and around.type in ("declaration", "field_declaration")
+
+
 def _name_at(root: Node, start: int, end: int) -> Node | None:
     node = root.descendant_for_byte_range(start, end)
     # The node of a private name includes its sign: `#pay`.
