@@ -10,7 +10,8 @@ import operator
 from collections import ChainMap, Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from ...codegraph.file_graph import Definition, FileGraph
@@ -22,7 +23,7 @@ from ..symbols.symbol import Symbol
 from .edited_files import LineMap
 from .nearness import by_nearness
 from .parsed import Parsed, parsed, version_of
-from .values import EditedFile, Situation
+from .values import EditedFile, Situation, once_a_request
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -33,15 +34,22 @@ MAX_FILES = 60
 
 @dataclass(frozen=True)
 class Before:
-    """The edited files as before the edits, on top of the index. `moved` and `roots` have the edited files alone.
+    """The edited files as before the edits, on top of the index. `edited` and `moved` have the edited files alone."""
 
-    `roots` are those of their syntax trees.
-    """
-
-    graph: CodeGraph
+    index: RepositoryIndex
+    edited: Mapping[str, Parsed]
     texts: Mapping[str, bytes]
     moved: Mapping[str, LineMap]
-    roots: Mapping[str, Node]
+
+    @cached_property
+    def graph(self) -> CodeGraph:
+        """All facts of the edited files are read for it."""
+        return _graph_with(self.index, "before", tuple(text.facts for text in self.edited.values()))
+
+    @property
+    def roots(self) -> Mapping[str, Node]:
+        """The roots of the syntax trees of the edited files."""
+        return {path: text.root for path, text in self.edited.items()}
 
     def now(self, path: str, line: int) -> int | None:
         """Where a line of a file is now; None for a changed one."""
@@ -69,8 +77,7 @@ def _made(situation: Situation) -> Before:
             olds[file.path] = old
     texts = {path: old.source for path, old in olds.items()}
     moved = {path: LineMap(situation.edited_by_path[path]) for path in olds}
-    graph = _graph_with(index, "before", tuple(old.facts for old in olds.values()))
-    return Before(graph, ChainMap(texts, index.texts), moved, {path: old.root for path, old in olds.items()})  # type: ignore[arg-type]
+    return Before(index, olds, ChainMap(texts, index.texts), moved)  # type: ignore[arg-type]
 
 
 def graph_around(situation: Situation, file: EditedFile | None) -> CodeGraph:
@@ -94,27 +101,19 @@ def _graph_with(index: RepositoryIndex, view: str, files: tuple[FileGraph, ...])
 _GRAPHS: WeakKeyDictionary[RepositoryIndex, dict[str, tuple[tuple[FileGraph, ...], CodeGraph]]] = WeakKeyDictionary()
 
 
+@once_a_request
 def text_before(situation: Situation, file: EditedFile) -> Parsed | None:
-    """The text before the edits, with all facts; None if no grammar reads it."""
-    before = _parsed(situation, file, "before")
-    return None if before is None else before.with_facts()
+    """The text before the edits; None if no grammar reads it."""
+    return _parsed(situation, file, file.text_before)
 
 
+@once_a_request
 def text_now(situation: Situation, file: EditedFile) -> Parsed | None:
     """The text of now; None if no grammar reads it."""
-    return _parsed(situation, file, "now")
+    return _parsed(situation, file, file.text_now)
 
 
-def _parsed(situation: Situation, file: EditedFile, version: Literal["before", "now"]) -> Parsed | None:
-    key = file.path, version
-    if key not in situation.parsed:
-        situation.parsed[key] = _parsed_text(
-            situation, file, file.text_before if version == "before" else file.text_now
-        )
-    return situation.parsed[key]
-
-
-def _parsed_text(situation: Situation, file: EditedFile, text: str) -> Parsed | None:
+def _parsed(situation: Situation, file: EditedFile, text: str) -> Parsed | None:
     known = situation.index.graph.files.get(file.path)
     is_indexed = known is not None and _is_of(situation.index, file, text)
     # What the index read in time is read in time again, also with errors.

@@ -59,11 +59,6 @@ class Parsed:
         keep_outline(self.tree, facts)
         return facts
 
-    def with_facts(self) -> Parsed:
-        """This text, once all its facts are read: `graph` has them, too."""
-        _ = self.facts
-        return self
-
     @cached_property
     def graph(self) -> FileGraph | Outline:
         """The definitions, imports and bindings of the text: without its other facts, if these were not read yet."""

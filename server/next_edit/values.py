@@ -6,9 +6,10 @@ Lines and characters are 0-based; characters are Python characters.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property, wraps
+from typing import Any, Literal, TypeVar
 
 from ...codegraph import SyntaxTree
 from ...languages import Language
@@ -17,8 +18,7 @@ from ..workspace.recent_edits import Hunk
 from ..workspace.text import TextLines
 from .work import Work
 
-if TYPE_CHECKING:
-    from .parsed import Parsed
+T = TypeVar("T")
 
 Kind = Literal["rename", "signature", "repeated", "list", "import", "consequence", "rewrite"]
 """What an edit follows from: a renamed symbol, changed parameters, two alike edits, a new member of a list, a name
@@ -71,11 +71,25 @@ class Situation:
     line: int
     character: int
     work: Work = field(default_factory=Work)
-    parsed: dict[tuple[str, str], Parsed | None] = field(default_factory=dict)  # by path and version, see `before`
+    found: dict[tuple[object, str], Any] = field(default_factory=dict)  # see `once_a_request`
 
     @cached_property
     def edited_by_path(self) -> dict[str, EditedFile]:
         return {file.path: file for file in self.edited}
+
+
+def once_a_request(find: Callable[[Situation, EditedFile], T]) -> Callable[[Situation, EditedFile], T]:
+    """Decorates what several kinds read of an edited file: it is found once in a situation."""
+
+    @wraps(find)
+    def found(situation: Situation, file: EditedFile) -> T:
+        key = find, file.path
+        if key not in situation.found:
+            situation.found[key] = find(situation, file)
+        result: T = situation.found[key]
+        return result
+
+    return found
 
 
 @dataclass(frozen=True, slots=True)
