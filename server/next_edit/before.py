@@ -83,7 +83,8 @@ def _made(situation: Situation) -> Before:
 def graph_around(situation: Situation, file: EditedFile | None) -> CodeGraph:
     """The graph with all edited files as they are now; but `file` is in it as of its last analysis."""
     texts = (text_now(situation, each) for each in situation.edited if each is not file)
-    return _graph_with(situation.index, "now", tuple(text.facts for text in texts if text is not None))
+    view = "now" if file is None else f"now, around {file.path}"
+    return _graph_with(situation.index, view, tuple(text.facts for text in texts if text is not None))
 
 
 def _graph_with(index: RepositoryIndex, view: str, files: tuple[FileGraph, ...]) -> CodeGraph:
@@ -104,7 +105,7 @@ _GRAPHS: WeakKeyDictionary[RepositoryIndex, dict[str, tuple[tuple[FileGraph, ...
 @once_a_request
 def text_before(situation: Situation, file: EditedFile) -> Parsed | None:
     """The text before the edits; None if no grammar reads it."""
-    return _parsed(situation, file, file.text_before)
+    return _parsed(situation, file, file.before.text)
 
 
 @once_a_request

@@ -39,7 +39,7 @@ def documentation_edits(situation: Situation) -> Iterator[NextEdit]:
 
 def _of_parameters(file: EditedFile, now: Parsed, changed: Changed) -> Iterator[NextEdit]:
     definition, change = changed.now, changed.change
-    lines = _lines(file)
+    lines = file.lines_now
     doc = _documentation(now, definition, lines)
     reason = change.sentence(definition.name)
 
@@ -87,7 +87,7 @@ def _of_exceptions(situation: Situation, file: EditedFile, now: Parsed) -> Itera
         definition = _raising(now, each)
         if definition is None:
             continue
-        lines = _lines(file)
+        lines = file.lines_now
         body = "\n".join(lines[definition.header_line : definition.end_line])
         if re.search(rf"\b(?:raise|throw)\s+(?:new\s+)?[\w.]*\b{re.escape(each.old)}\b", body):
             continue
@@ -110,10 +110,6 @@ def _of_exceptions(situation: Situation, file: EditedFile, now: Parsed) -> Itera
                 Origin(file.path, each.now[0]),
                 f"The documentation of `{definition.name}` has an entry for `{each.old}`.",
             )
-
-
-def _lines(file: EditedFile) -> list[str]:
-    return [file.now.line(number) for number in range(file.now.n_lines)]
 
 
 def _raising(now: Parsed, each: Substitution) -> Definition | None:

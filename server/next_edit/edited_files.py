@@ -19,7 +19,7 @@ from ...codegraph import SyntaxTree
 from ...languages import Language
 from ..workspace.recent_edits import Hunk, matches_text
 from ..workspace.text import TextLines
-from .values import At, EditedFile
+from .values import At, EditedFile, with_plain_breaks
 
 N_CACHED = 256
 """So many hunks are remembered with what they replace: a key changes one of them."""
@@ -47,7 +47,7 @@ def edited_file(
     path: str, language: Language, now: TextLines, hunks: Iterable[Hunk], tree: SyntaxTree | None = None
 ) -> EditedFile | None:
     """The file with its text before the edits; None if no hunk fits the text of now."""
-    lines = [now.line(number) for number in range(now.n_lines)]
+    lines = with_plain_breaks(now).text.split("\n")
     own = sorted((hunk for hunk in hunks if hunk.path == path), key=lambda hunk: hunk.start_line)
     fitting = [hunk for hunk in own if matches_text(hunk, lines)]
     if not fitting:
@@ -166,37 +166,6 @@ def word_of(name: str) -> re.Pattern[str]:
 
 def _is_name(token: str) -> bool:
     return token[0].isalpha() or token[0] == "_"
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedLine:
-    """A line that an edit changed, before and now."""
-
-    before_line: int
-    now_line: int
-    before: str
-    now: str
-    at: float  # the time of the edit
-
-    @property
-    def is_blank(self) -> bool:
-        """Whether the line was blank before, or is now."""
-        return not self.before.strip() or not self.now.strip()
-
-
-def changed_lines(file: EditedFile) -> Iterator[ChangedLine]:
-    """The lines that the edits replaced one for one."""
-    for hunk, before_line in hunks_with_lines_before(file):
-        for tag, start, end, at, until in differences(hunk.before, hunk.after):
-            if tag == "replace" and end - start == until - at:
-                for number in range(end - start):
-                    yield ChangedLine(
-                        before_line + start + number,
-                        hunk.start_line + at + number,
-                        hunk.before[start + number],
-                        hunk.after[at + number],
-                        hunk.at,
-                    )
 
 
 def with_paths(hunks: Sequence[Hunk]) -> list[str]:

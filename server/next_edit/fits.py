@@ -33,7 +33,7 @@ from .token_changes import (
     numbered_tokens,
     text_between,
 )
-from .values import At, Situation
+from .values import At, Situation, with_plain_breaks
 
 MAX_FILES = 12
 """The most other files that are searched for one change, near ones first."""
@@ -196,9 +196,7 @@ def _source_of(situation: Situation, path: str) -> NumberedText | None:
 
 @lru_cache(maxsize=64)
 def _source(text: str) -> NumberedText:
-    lines = TextLines(text)
-    if "\r" in text:
-        lines = TextLines(BREAK.join(map(lines.line, range(lines.n_lines))))
+    lines = with_plain_breaks(TextLines(text))
     return NumberedText(lines.text, tuple(lines.text.split(BREAK)), lines)
 
 

@@ -144,9 +144,11 @@ def _unbound(situation: Situation, file: EditedFile, now: Parsed) -> dict[str, i
     if before is not None:
         old_words = _words_of(file.before.text)
         words = {word: line for word, line in words.items() if word not in old_words or not before.reads(word)}
-    found = unbound_names(situation.index.graph, now.tree, list(words)) if words else frozenset()
+    if not words or now.all_names is None:
+        return {}
+    found = unbound_names(situation.index.graph, now.all_names, words)
     if found:  # what the index has need not be asked of the other edited files, which takes time
-        found = unbound_names(graph_around(situation, file), now.tree, found)
+        found = unbound_names(graph_around(situation, file), now.all_names, found)
     return {word: line for word, line in words.items() if word in found}
 
 

@@ -100,6 +100,7 @@ def _in_file(situation: Situation, now: Parsed, moved: dict[str, tuple[str, str,
             evidence = last.found.evidence
             needless.append(Needless(item.local_name, statement, last.origin, last.reason, evidence, CONFIDENCE))
     here = [name for name, (old, *_) in moved.items() if old == now.path]
-    for name in sorted(unbound_names(graph, now.tree, here)):
-        add(name, name, False)
+    if here and now.all_names is not None:
+        for name in sorted(unbound_names(graph, now.all_names, here)):
+            add(name, name, False)
     yield from changed_imports(now, sources, missing, needless)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...codegraph import CpuTimeLimit, SyntaxTree, TimeLimitExceeded
 from ...codegraph.bound_names import BoundNames, Scope, word_spans
 from ...codegraph.file_graph import FileGraph
-from ...codegraph.outline import Outline, keep_outline, outline_of
+from ...codegraph.outline import Outline, has_parts, keep_outline, outline_of
 from ...codegraph.sized_cache import SizedCache
 from ...languages import Language, language_named
 from .values import At
@@ -62,9 +62,8 @@ class Parsed:
     @cached_property
     def graph(self) -> FileGraph | Outline:
         """The definitions, imports and bindings of the text: without its other facts, if these were not read yet."""
-        if self.known_graph is not None or "facts" in self.__dict__:
-            return self.facts
-        return outline_of(self.tree)
+        is_known = self.known_graph is not None or "facts" in self.__dict__
+        return self.facts if is_known or not has_parts(self.tree) else outline_of(self.tree)
 
     def reads(self, name: str) -> bool:
         """Whether a plain name is in the code of the text, not only in comments, texts and members."""
@@ -148,13 +147,11 @@ class Parsed:
 
     def bound_names(self, start: int, end: int) -> BoundNames | None:
         """The scopes of plain names; None in a language without scope rules."""
-        if (start, end) == (0, len(self.source)):
-            return self._all_names
         rules = self.tree.language.scope_rules
         return None if rules is None else BoundNames(self.tree, self.tree.language, rules, start, end)
 
     @cached_property
-    def _all_names(self) -> BoundNames | None:
+    def all_names(self) -> BoundNames | None:
         """The scopes of the names of the whole text, which remember the names that were looked up."""
         rules = self.tree.language.scope_rules
         return None if rules is None else BoundNames(self.tree, self.tree.language, rules, 0, len(self.source))

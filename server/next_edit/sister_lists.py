@@ -82,7 +82,7 @@ def sister_entries(situation: Situation) -> Iterator[NextEdit]:
 def changed_items(situation: Situation, file: EditedFile) -> Iterator[ListItem]:
     """The items that the edits added between alike ones or removed: definitions and values first, then lines."""
     seen: set[str] = set()
-    lines = [file.now.line(number) for number in range(file.now.n_lines)]
+    lines = file.lines_now
     for item in (*_new_definitions(situation, file), *_changed_lines(file)):
         if item.name in seen or len(item.above) + len(item.below) < 2 or not _are_alike(item):
             continue
@@ -129,8 +129,6 @@ def _declared(graph: FileGraph | Outline) -> dict[tuple[str, str], list[tuple[st
 
 def _changed_lines(file: EditedFile) -> Iterator[ListItem]:
     """The lines that were added to a list of lines of one form, or removed from it."""
-    now = [file.now.line(number) for number in range(file.now.n_lines)]
-    before = [file.before.line(number) for number in range(file.before.n_lines)]
     for hunk, start in hunks_with_lines_before(file):
         # A list may gain a comma behind its last line.
         old, new = ([line.rstrip().removesuffix(",") for line in each] for each in (hunk.before, hunk.after))
@@ -145,7 +143,7 @@ def _changed_lines(file: EditedFile) -> Iterator[ListItem]:
             )
             if tag == "equal" or len(numbers) > MAX_ITEMS:
                 continue
-            lines = before if tag == "delete" else now
+            lines = file.lines_before if tag == "delete" else file.lines_now
             for number in numbers:
                 item = _item_of_line(lines, number, numbers) if lines[number].strip() else None
                 if item is not None:

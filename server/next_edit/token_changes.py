@@ -128,7 +128,7 @@ class Change:
 
 def changes_of(file: EditedFile) -> Iterator[Change]:
     """The changes of a file's recent edits, in order of lines. Those of white space and very long ones are left out."""
-    before = file.before.text.split(BREAK)  # the text before has "\n" line breaks
+    before = file.lines_before
     for hunk, before_line in hunks_with_lines_before(file):
         end = before_line + len(hunk.before)
         above, below = before[max(0, before_line - N_AROUND) : before_line], before[end : end + N_AROUND]

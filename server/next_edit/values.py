@@ -30,9 +30,10 @@ At = tuple[int, int]
 
 @dataclass(frozen=True)
 class EditedFile:
-    """A file with recent edits: its text before them and now. `hunks` are the net changes, in order of lines.
+    """A file with recent edits: its text before them, with "\n" line breaks, and now.
 
-    `tree` is the syntax tree of any version of the text, if one is known.
+    `hunks` are the net changes, in order of lines. `tree` is the syntax tree of any version of the text, if one is
+    known.
     """
 
     path: str
@@ -43,18 +44,22 @@ class EditedFile:
     tree: SyntaxTree | None = field(default=None, compare=False, repr=False)
 
     @cached_property
-    def text_before(self) -> str:
-        """The text before the edits, with "\n" line breaks."""
-        return _plain(self.before)
+    def lines_before(self) -> list[str]:
+        return self.before.text.split("\n")
+
+    @cached_property
+    def lines_now(self) -> list[str]:
+        return self.text_now.split("\n")
 
     @cached_property
     def text_now(self) -> str:
         """The text of now, with "\n" line breaks."""
-        return _plain(self.now)
+        return with_plain_breaks(self.now).text
 
 
-def _plain(lines: TextLines) -> str:
-    return lines.text if "\r" not in lines.text else "\n".join(map(lines.line, range(lines.n_lines)))
+def with_plain_breaks(lines: TextLines) -> TextLines:
+    """A text with "\n" line breaks, which has the same positions."""
+    return lines if "\r" not in lines.text else TextLines("\n".join(map(lines.line, range(lines.n_lines))))
 
 
 @dataclass(frozen=True, eq=False)
