@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from next_edit_cases import after, offers
+from next_edit_cases import after, after_each, offers
 from weft.codegraph import outline, syntax
 from weft.errors import Cancelled
 from weft.languages import language_of
@@ -56,6 +56,27 @@ def test_offers_are_the_same_from_warm_and_cold_caches(case, forget):
     assert follow_ups(after(SHOP, "pkg/shop.py", *CASES[case])) == cold
     forget()
     assert follow_ups(after(SHOP, "pkg/shop.py", *CASES[case])) == cold
+
+
+@pytest.mark.parametrize(
+    ("text", "edits"),
+    [
+        pytest.param(
+            "#- shop.py\ndef pay(): ...\n#- use.py\nimport os\n\nprint(os)\n",
+            [("shop.py", "def pay", "def charge(): ...\ndef pay"), ("use.py", "print(os)", "print(os, charge())")],
+            id="the import of a new definition",
+        ),
+        pytest.param(
+            "#- shop.ts\nfunction pay() {}\n#- use.ts\nconst a = 1;\n",
+            [("shop.ts", "function", "export function"), ("use.ts", "= 1", "= pay()")],
+            id="the import of what is exported now",
+        ),
+    ],
+)
+def test_offers_do_not_depend_on_how_far_the_index_has_the_edits(text, edits):
+    found = offers(after_each(text, *edits))
+    assert found
+    assert offers(after_each(text, *edits, indexes_edits=False)) == found
 
 
 @pytest.mark.parametrize("case", CASES)

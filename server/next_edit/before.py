@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from ...codegraph.bound_names import word_spans
 from ...codegraph.file_graph import Definition, FileGraph
 from ...codegraph.graph import CodeGraph
 from ...codegraph.resolver import global_name_key
@@ -139,6 +140,25 @@ def text_of(situation: Situation, path: str) -> Parsed | None:
         return None
     situation.work.pause()
     return parsed(path, source.decode("utf-8", "replace"), known.language, is_harmless=known.is_harmless)
+
+
+def source_now(situation: Situation, path: str) -> bytes:
+    """The source of a file as it is now, b"" for an unknown one."""
+    edited = situation.edited_by_path.get(path)
+    return situation.index.texts.get(path, b"") if edited is None else edited.source_now
+
+
+def files_with_word(situation: Situation, word: str) -> list[str]:
+    """The files that have a word now, in order of paths, whether the index has the edited ones as they are or not."""
+    key = files_with_word, word
+    if key not in situation.found:
+        edited = situation.edited_by_path
+        found = {path for path in situation.index.files_with(word) if path not in edited}
+        spelled = word.encode("utf-8", "replace")
+        found |= {path for path, file in edited.items() if next(word_spans(file.source_now, spelled), None)}
+        situation.found[key] = sorted(found)
+    paths: list[str] = situation.found[key]
+    return paths
 
 
 def paired_definitions(before: Parsed, now: Parsed) -> Iterator[tuple[Definition, Definition]]:

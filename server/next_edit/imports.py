@@ -72,7 +72,7 @@ def import_edits(situation: Situation) -> Iterator[NextEdit]:
         names, statements = _unbound(situation, file, now), statements_of(now)
         needless = _needless(situation, file, now, statements)
         if names or needless:
-            sources = Sources(situation.index, graph_around(situation, file), now, statements)
+            sources = Sources(situation, now, statements)
             yield from changed_imports(now, sources, _missing(file, now, names, sources), needless)
 
 
@@ -241,6 +241,7 @@ def _needless(situation: Situation, file: EditedFile, now: Parsed, statements: S
     if imported.isdisjoint(gone) and not any(_is_changed(file, each) for each in statements):
         return []
     imports = [item for item in now.graph.imports if item.scope == MODULE_SCOPE and item.module != "__future__"]
+    statements_before = statements_of(before)
     counts = Counter(item.local_name for item in imports)
     by_line = {line: each for each in statements for line in range(each.first, each.last + 1)}
     found = []
@@ -255,7 +256,7 @@ def _needless(situation: Situation, file: EditedFile, now: Parsed, statements: S
                 evidence = "A statement of the recent edits has the name, too."
                 found.append(Needless(name, statement, origin, reason, evidence, TWICE))
             continue
-        if name in gone and _is_used(before, name) and not _is_used(now, name):
+        if name in gone and _is_used(before, statements_before, name) and not _is_used(now, statements, name):
             origin, reason = Origin(file.path, gone[name]), f"`{name}` is not used any more."
             evidence = "Its last use was in the lines that were edited."
             found.append(Needless(name, statement, origin, reason, evidence, UNUSED))
@@ -278,10 +279,9 @@ def _newer(file: EditedFile, statement: Statement, others: Sequence[Statement | 
     return None
 
 
-def _is_used(text: Parsed, name: str) -> bool:
+def _is_used(text: Parsed, statements: Sequence[Statement], name: str) -> bool:
     """Whether a name is used outside of its import; names in quotes count, words of comments and texts do not."""
-    lines = [each for each in statements_of(text) if _imports(each, name)]
-    spans = [(each.node.start_byte, each.node.end_byte) for each in lines]
+    spans = [(each.node.start_byte, each.node.end_byte) for each in statements if _imports(each, name)]
     for start, end in word_spans(text.source, name.encode("utf-8", "surrogatepass")):
         if any(first <= start < last for first, last in spans):
             continue

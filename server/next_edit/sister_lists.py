@@ -15,8 +15,7 @@ from difflib import SequenceMatcher
 from ...codegraph.file_graph import MODULE_SCOPE, FileGraph
 from ...codegraph.outline import Outline
 from ...languages.indentation import indent_of
-from ..symbols.occurrences import files_with
-from .before import text_before, text_now
+from .before import files_with_word, text_before, text_now
 from .edited_files import hunks_with_lines_before
 from .import_sources import REEXPORTS
 from .nearness import by_nearness
@@ -192,7 +191,7 @@ def _entries(situation: Situation, file: EditedFile, item: ListItem) -> Iterator
     index = situation.index
     near = (item.above or item.below)[0]
     forms = [_forms(each) for each in item.names]
-    paths = {path for form in set(_forms(near).values()) for path in files_with(index, form)}
+    paths = {path for form in set(_forms(near).values()) for path in files_with_word(situation, form)}
     for path in (file.path, *by_nearness(paths - {file.path}, file.path)[:MAX_FILES]):
         edited = situation.edited_by_path.get(path)
         text = edited.now.text if edited is not None else index.texts.get(path, b"").decode("utf-8", "replace")

@@ -84,6 +84,16 @@ class Change:
         return next(run for run in self.runs if not is_layout(run, self.tokens))
 
     @cached_property
+    def main_line(self) -> tuple[str, ...]:
+        """The tokens of the line on which the main run begins."""
+        return line_at(self.tokens, self.main.start)
+
+    @cached_property
+    def line_above_main(self) -> tuple[str, ...]:
+        """The tokens of the line before the main run, where this is at the start of a line."""
+        return line_at(self.tokens, max(0, self.main.start - 1))
+
+    @cached_property
     def signature(self) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
         """Old and new tokens of each run, without line breaks: equal for changes with the same tokens."""
         return tuple(
@@ -273,6 +283,17 @@ def joined(lines: Iterable[Sequence[Token]]) -> list[Token]:
 def line_tokens(line: str) -> tuple[tuple[str, int], ...]:
     """The tokens of a line with their starts."""
     return tuple((match[0], match.start()) for match in _TOKEN.finditer(line))
+
+
+def line_at(tokens: tuple[str, ...], at: int) -> tuple[str, ...]:
+    """The tokens of the line around the one of a number, without its line break."""
+    start = at
+    while start and tokens[start - 1] != BREAK:
+        start -= 1
+    try:
+        return tokens[start : tokens.index(BREAK, at)]
+    except ValueError:
+        return tokens[start:]  # the last line
 
 
 def indent_of(line: str) -> str:

@@ -56,6 +56,10 @@ class EditedFile:
         """The text of now, with "\n" line breaks."""
         return with_plain_breaks(self.now).text
 
+    @cached_property
+    def source_now(self) -> bytes:
+        return self.text_now.encode("utf-8", "replace")
+
 
 def with_plain_breaks(lines: TextLines) -> TextLines:
     """A text with "\n" line breaks, which has the same positions."""
