@@ -69,7 +69,9 @@ def import_edits(situation: Situation) -> Iterator[NextEdit]:
         now = text_now(situation, file)
         if now is None or file.path not in situation.index.graph.files:
             continue
-        names, statements = _unbound(situation, file, now), statements_of(now)
+        # Where a name comes from, and whether it is bound elsewhere, is known once all files are indexed.
+        names = _unbound(situation, file, now) if situation.is_complete else {}
+        statements = statements_of(now)
         needless = _needless(situation, file, now, statements)
         if names or needless:
             sources = Sources(situation, now, statements)

@@ -72,6 +72,7 @@ class Situation:
 
     `index` is the newest snapshot of the folder; a file that is edited right now may be older in it than in `edited`.
     `edited` has the most recently edited file first. `work` limits what a request reads, and ends a superseded one.
+    `is_complete` False: the first index run goes on, so that the index lacks files.
     """
 
     index: RepositoryIndex
@@ -80,6 +81,7 @@ class Situation:
     line: int
     character: int
     work: Work = field(default_factory=Work)
+    is_complete: bool = True
     found: dict[tuple[object, str], Any] = field(default_factory=dict)  # see `once_a_request`
 
     @cached_property
