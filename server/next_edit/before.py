@@ -23,7 +23,7 @@ from ..symbols.occurrences import Occurrence, Occurrences, files_with, is_parsed
 from ..symbols.symbol import Symbol
 from .edited_files import LineMap
 from .nearness import by_nearness
-from .parsed import Parsed, parsed, version_of
+from .parsed import Parsed, parsed
 from .values import EditedFile, Situation, once_a_request
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 MAX_FILES = 60
 """The most files that are read for one symbol, nearest first."""
+
+MANY = 1_000
+"""Definitions of a name that is too short or too common to be counted."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,7 @@ def _parsed(situation: Situation, file: EditedFile, text: str) -> Parsed | None:
     # What the index read in time is read in time again, also with errors.
     is_harmless = known is not None and (known.is_harmless or (is_indexed and is_parsed(known)))
     graph = known if is_indexed and known is not None and known.is_harmless else None
-    return version_of(file.path, text, file.language.name, is_harmless=is_harmless, graph=graph, earlier=file.tree)
+    return parsed(file.path, text, file.language.name, is_harmless=is_harmless, graph=graph, earlier=file.tree)
 
 
 def _is_of(index: RepositoryIndex, file: EditedFile, text: str) -> bool:
@@ -180,12 +183,9 @@ def paired_definitions(before: Parsed, now: Parsed) -> Iterator[tuple[Definition
 
 
 def n_definitions(situation: Situation, name: str, language_name: str) -> int:
-    """How many definitions of the repository had a name; many for a name that is too short or too common."""
+    """How many definitions of the repository had a name; MANY for one that is not counted."""
     key = global_name_key(language_name, name)
     return MANY if key is None else len(before_edits(situation).graph.definitions_named(key))
-
-
-MANY = 1_000
 
 
 def occurrences_of(situation: Situation, symbol: Symbol, path: str) -> Iterator[tuple[Occurrences, Occurrence]]:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from ..workspace.text import TextLines
 from ..workspace.text import is_word as is_word_character
 from .before import files_with_word, text_now
+from .edited_files import is_word
 from .nearness import by_nearness
 from .template import Template
 from .token_changes import (
@@ -24,11 +25,10 @@ from .token_changes import (
     Change,
     Run,
     Token,
-    indent_of,
     is_layout,
     is_value,
-    is_word,
     joined,
+    leading_space,
     line_at,
     lines_around,
     numbered_tokens,
@@ -138,7 +138,7 @@ class Fit:
     def replaced(self) -> Replaced | None:
         """The edit; None if the parts of the change overlap here."""
         lines, pieces = self.source.lines, list[str]()
-        indent = indent_of(lines[self.line])
+        indent = leading_space(lines[self.line])
         begin = at = None
         for run, start, end in self.placed:
             first, last = self._gap(run, start, end)
@@ -219,7 +219,7 @@ def _other_files(situation: Situation, template: Template, own: set[str]) -> lis
         found &= situation.edited_by_path.keys()
     near = [each for each in found if each not in own and each in graph and graph[each].language == language]
     name = latest.path.rpartition("/")[2]
-    order = [each for each in by_nearness(near, latest.path)]
+    order = by_nearness(near, latest.path)
     order.sort(key=lambda each: (each not in situation.edited_by_path, each.rpartition("/")[2] != name))
     return order[:MAX_FILES]
 

@@ -19,6 +19,7 @@ from ...codegraph.name_check import unbound_names
 from ...languages.references import is_name
 from ..workspace.text import TextChange
 from .before import graph_around, text_before, text_now
+from .edited_files import word_of
 from .import_sources import REEXPORTS, FoundSource, Sources, go_item
 from .import_statements import (
     WEB_LANGUAGES,
@@ -329,8 +330,8 @@ def _changes(
     for start, end, new_lines in changed_runs(old_lines, lines):
         old = "".join(f"{each}\n" for each in old_lines[start:end])
         new = "".join(f"{each}\n" for each in new_lines)
-        own = [each for each in listed if _mentions(new, each.name)]
-        lost = [each for each in gone if _mentions(old, each.name)]
+        own = [each for each in listed if word_of(each.name).search(new)]
+        lost = [each for each in gone if word_of(each.name).search(old)]
         change = TextChange.between(old, new)
         first, last = _at(old, change.start), _at(old, change.end_before)
         base = statement.first + start
@@ -343,10 +344,6 @@ def _changes(
             own or (() if lost else listed),
             lost or (() if own else gone),
         )
-
-
-def _mentions(text: str, name: str) -> bool:
-    return re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", text) is not None
 
 
 def _at(text: str, offset: int) -> tuple[int, int]:

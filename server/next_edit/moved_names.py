@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from ...codegraph.file_graph import MODULE_SCOPE
 from ...codegraph.name_check import unbound_names
 from .before import files_with_word, text_before, text_now, text_of
-from .edited_files import hunks_with_lines_before
+from .edited_files import replaced_lines
 from .import_sources import FoundSource, Sources
 from .import_statements import Source, statements_of
 from .imports import Missing, Needless, changed_imports
@@ -63,7 +63,7 @@ def _may_lose_names(situation: Situation, file: EditedFile) -> bool:
     """Whether edits changed the header of a definition at the top level, which a moved one needs."""
     before = text_before(situation, file)
     headers = set() if before is None else set(_top_level(before).values())
-    return any(not headers.isdisjoint(range(at, at + len(hunk.before))) for hunk, at in hunks_with_lines_before(file))
+    return any(not headers.isdisjoint(range(*lines)) for lines in replaced_lines(file))
 
 
 def _top_level(text: Parsed) -> dict[str, int]:

@@ -157,15 +157,7 @@ class Parsed:
         return None if rules is None else BoundNames(self.tree, self.tree.language, rules, 0, len(self.source))
 
 
-def parsed(path: str, text: str, language_name: str, *, is_harmless: bool = False) -> Parsed | None:
-    """The tree of a text with "\n" line breaks; None without a grammar, and where it takes too long.
-
-    `is_harmless`: a version of it is known to parse in time, so that no samples of it are parsed first.
-    """
-    return version_of(path, text, language_name, is_harmless=is_harmless)
-
-
-def version_of(
+def parsed(
     path: str,
     text: str,
     language_name: str,
@@ -174,9 +166,11 @@ def version_of(
     graph: FileGraph | None = None,
     earlier: SyntaxTree | None = None,
 ) -> Parsed | None:
-    """As `parsed` for a version of a text, whose unchanged parts are not parsed again.
+    """The tree of a text with "\n" line breaks; None without a grammar, and where it takes too long.
 
-    `graph` has the facts of this text, if they are known; `earlier` is the tree of any version. Result as from scratch.
+    What an earlier version of the text has in common with it is not parsed again; the result is as from scratch.
+    `is_harmless`: a version is known to parse in time, so that no samples of it are parsed first. `graph` has the facts
+    of this text, if they are known; `earlier` is the tree of any version.
     """
     language = language_named(language_name)
     if not is_readable(language):

@@ -23,7 +23,7 @@ from ...retrieval.definition_index import NamedDefinition
 from ..symbols.occurrences import Occurrence, Occurrences
 from ..symbols.symbol import symbol_in
 from .before import Before, before_edits, occurrences_of, paired_definitions, text_before, text_now
-from .edited_files import hunks_with_lines_before
+from .edited_files import replaced_lines
 from .lists import TextList, arguments_of_name, items_of, parameters_of_name
 from .parameter_change import Argument, ParameterChange
 from .parsed import Parsed, parsed
@@ -68,7 +68,7 @@ def changed_functions(situation: Situation, file: EditedFile) -> list[Changed]:
     before, now = text_before(situation, file), text_now(situation, file)
     if before is None or now is None or file.path not in situation.index.graph.files:
         return []
-    edited = [(start, start + len(hunk.before)) for hunk, start in hunks_with_lines_before(file)]
+    edited = replaced_lines(file)
     touched = [each for each in before.graph.definitions if each.kind in FUNCTION_KINDS and _is_touched(each, edited)]
     touched = [each for each in touched if _has_touched_header(before, each, edited)]
     if not touched:

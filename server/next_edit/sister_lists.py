@@ -16,7 +16,7 @@ from ...codegraph.file_graph import MODULE_SCOPE, FileGraph
 from ...codegraph.outline import Outline
 from ...languages.indentation import indent_of
 from .before import files_with_word, text_before, text_now
-from .edited_files import hunks_with_lines_before
+from .edited_files import hunks_with_lines_before, word_of
 from .import_sources import REEXPORTS
 from .nearness import by_nearness
 from .values import EditedFile, NextEdit, Origin, Situation
@@ -231,7 +231,7 @@ def _in_lines(
 ) -> Iterator[NextEdit]:
     """The entries in one file, for one style of writing the names; `variants` has the other styles of each."""
     near = (styled.above or styled.below)[0]
-    word = _word(near)
+    word = word_of(near)
     for number, line in enumerate(lines):
         if not word.search(line) or (path == file.path and _shape(line) == item.shape):
             continue
@@ -322,7 +322,7 @@ def _removed(run: Sequence[_ListEntry], at: int, item: ListItem) -> tuple[int, i
 
 def _run(lines: Sequence[str], number: int, item: ListItem) -> list[_ListEntry]:
     """The entries around a line that have its form, one after the other, a few on each side."""
-    shape, words = _shape(lines[number]), {name: _word(name) for name in item.names}
+    shape, words = _shape(lines[number]), {name: word_of(name) for name in item.names}
 
     def entry(at: int) -> _ListEntry | None:
         n = _block(lines, at)
@@ -367,7 +367,7 @@ def _in_row(line: str, item: ListItem, own: re.Pattern[str]) -> tuple[int, str, 
     """Where an item goes or is in a list on one line: the character, the old and the new text."""
     above, below = [*item.above][::-1], [*item.below]
     names = [*above, *([item.name] if item.is_removed else []), *below]
-    known = [name for name in names if _word(name).search(line)]
+    known = [name for name in names if word_of(name).search(line)]
     if not item.is_removed and own.search(line):
         return None
     wanted = [names[n] for n in _beside(len(above), len(names))] if not item.is_removed else known
@@ -447,10 +447,6 @@ def _shape(line: str) -> str:
 
 def _words(line: str) -> list[str]:
     return re.findall(r"[\w$]+(?:[-./ ][\w$]+)*(?=[\"'`])|[\w$]+", line)
-
-
-def _word(name: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
 
 
 def _forms(name: str) -> dict[str, str]:
