@@ -24,7 +24,7 @@ from .modules import directory_of, upwards
 from .resolver import global_name_key, parse_dotted
 from .signatures import Signature, arguments_of, signature_of
 from .symbol_table import MODULE, STAR_IMPORTS, ImportedName, SymbolTable, language_family
-from .syntax import SyntaxTree, is_blanked, parse_file, tree_with
+from .syntax import is_blanked, parse_file, tree_with
 from .time_limit import CpuTimeLimit, TimeLimitExceeded
 from .typed_resolver import TypedResolver
 from .values import CLASS_VALUE, INSTANCE_VALUE, MODULE_VALUE, OUTSIDE, OUTSIDE_VALUE, SUPER_VALUE, Value
@@ -97,16 +97,15 @@ def name_problems(
     return tuple(found[span] for span in sorted(found))
 
 
-def unbound_names(graph: CodeGraph, tree: SyntaxTree, names: Iterable[str]) -> frozenset[str]:
-    """Those of some names that a whole text reads where nothing binds them; none in a language without scope rules.
+def unbound_names(graph: CodeGraph, bound: BoundNames, names: Iterable[str]) -> frozenset[str]:
+    """Those of some names that a whole text reads where nothing binds them; `bound` has the names of the text.
 
     The graph has the text's file, as of its last analysis.
     """
-    language, rules = tree.language, tree.language.scope_rules
-    if rules is None or language.embedded is not None or len(tree.source) > MAX_LENGTH:
+    tree = bound.tree
+    if tree.language.embedded is not None or len(tree.source) > MAX_LENGTH:
         return frozenset()
-    bound = BoundNames(tree, language, rules, 0, len(tree.source))
-    check = _Check(graph, tree.path, bound, language, None, {})
+    check = _Check(graph, tree.path, bound, tree.language, None, {})
     return frozenset(name for name in names if check.reads_unbound(name))
 
 
@@ -147,6 +146,8 @@ class _Check:
 
     def reads_unbound(self, name: str) -> bool:
         """Whether the text reads a name where nothing binds it."""
+        if self._is_predefined(name):
+            return False
         found = self.bound.occurrences(name.encode("utf-8", "surrogatepass")) or ()
         return any(each.is_checked and not each.is_binding and self._is_unbound(each) for each in found)
 
@@ -164,16 +165,8 @@ class _Check:
     # Plain names
 
     def _is_unbound(self, name: Occurrence) -> bool:
-        spelled, language, rules = self._text(name.start, name.end), self.language, self.rules
-        if spelled in language.builtin_names or spelled in rules.predefined_names:
-            return False
-        if rules.outside_names and re.fullmatch(rules.outside_names, spelled):
-            return False
-        if rules.checked and not re.fullmatch(rules.checked, spelled):
-            return False
-        is_declared = rules.call_rules is not None and rules.call_rules.own_parameter  # as `self` of Python
-        own_words = () if is_declared else f"{language.own_object} {language.own_class}".split()
-        if spelled in _keywords(language.name) or spelled in own_words:
+        spelled, rules = self._text(name.start, name.end), self.rules
+        if self._is_predefined(spelled):
             return False
         before = self.source[name.start - 1 : name.start]
         if rules.has_markup and spelled[0].islower() and before in (b"<", b"/"):
@@ -192,6 +185,19 @@ class _Check:
             is_attribute = marks and re.search(rf"[{marks}]{re.escape(spelled)}\b".encode(), self.source)
             return self.bound.is_local_elsewhere(name) and not is_attribute
         return True
+
+    def _is_predefined(self, spelled: str) -> bool:
+        """Whether the language or its usual libraries bind a name, or it is not one that is checked."""
+        language, rules = self.language, self.rules
+        if spelled in language.builtin_names or spelled in rules.predefined_names:
+            return True
+        if rules.outside_names and re.fullmatch(rules.outside_names, spelled):
+            return True
+        if rules.checked and not re.fullmatch(rules.checked, spelled):
+            return True
+        is_declared = rules.call_rules is not None and rules.call_rules.own_parameter  # as `self` of Python
+        own_words = () if is_declared else f"{language.own_object} {language.own_class}".split()
+        return spelled in _keywords(language.name) or spelled in own_words
 
     def _may_be_imported(self, name: Occurrence, spelled: str) -> bool:
         """Whether a name is one of a type, a package or a function, which local names of other scopes do not hide."""

@@ -44,9 +44,14 @@ class _Part(NamedTuple):
     nodes: list[Node]
 
 
+def has_parts(tree: SyntaxTree) -> bool:
+    """Whether the outline of a text is read from its top-level nodes; else it takes all facts of the text."""
+    return not tree.has_errors and tree.language.name in LANGUAGES
+
+
 def outline_of(tree: SyntaxTree) -> Outline:
     """The outline of a text that a grammar reads; equal to that of its file graph."""
-    if tree.has_errors or tree.language.name not in LANGUAGES:
+    if not has_parts(tree):
         return outline_in(tree.file_graph())
     found = [_moved(outline, line) for line, outline in _outlines(tree)]
     return _joined(found)
@@ -71,7 +76,7 @@ def outline_in(facts: FileGraph | Walk) -> Outline:
 
 def keep_outline(tree: SyntaxTree, facts: FileGraph) -> None:
     """Keep the outline of a text, whose file graph is known, for its next version."""
-    if tree.has_errors or tree.language.name not in LANGUAGES:
+    if not has_parts(tree):
         return
     parts = list(_parts(tree))
     lines = [part.line for part in parts]

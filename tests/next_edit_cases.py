@@ -37,6 +37,23 @@ def after(text, path, *replacements):
     return Situation(index, (edited,), path, recent.hunks[0].start_line, 0)
 
 
+def after_each(text, *edits, indexes_edits=True):
+    """The situation after replacing a piece of text in each of some files, which the index has as before or now."""
+    files = files_of(text)
+    indexed, recent = files.copy(), RecentEdits()
+    for at, (path, old, new) in enumerate(edits):
+        assert files[path].count(old) == 1, old
+        changed = files[path].replace(old, new)
+        recent = recent.with_edit(path, files[path], changed, float(at))
+        files[path] = changed
+    if indexes_edits:
+        indexed = files
+    index = RepositoryIndex.build((parse_file(*file), slice_file(*file)) for file in indexed.items())
+    paths = [path for path, *_ in reversed(edits)]
+    edited = [edited_file(path, language_of(path), TextLines(files[path]), recent.hunks) for path in paths]
+    return Situation(index, tuple(edited), paths[0], edited[0].hunks[0].start_line, 0)
+
+
 def after_moving(text, piece, path, target):
     """The situation after a piece of text was moved from one file to the end of another."""
     files = files_of(text)

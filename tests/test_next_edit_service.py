@@ -56,6 +56,19 @@ def test_a_list_of_all_edits_has_those_that_a_short_request_leaves_out(workspace
     assert texts_of(edits) == EXPECTED
 
 
+def test_imports_are_not_offered_from_an_index_that_lacks_files(workspace, tmp_path, monkeypatch):
+    (tmp_path / "more.py").write_text("x = 1\n")
+    workspace.index()
+    workspace.open_buffer(tmp_path / "more.py", "x = 1\n")
+    workspace.edit_buffer(tmp_path / "more.py", "x = pay(1)\n")
+    assert texts_of(workspace.next_edits(tmp_path / "more.py", 0, 0)) == [
+        ("more.py", (0, 0), "from shop import pay\n\n")
+    ]
+    monkeypatch.setattr(workspace._buffers.facts(tmp_path / "more.py").folder, "is_indexed", False)
+    monkeypatch.setattr(type(workspace._buffers.indexing), "is_running", True)
+    assert workspace.next_edits(tmp_path / "more.py", 0, 0) == ()
+
+
 def test_an_undone_edit_offers_nothing(workspace, tmp_path):
     rename(workspace, tmp_path)
     workspace.edit_buffer(tmp_path / "shop.py", files_of(SHOP)["shop.py"])

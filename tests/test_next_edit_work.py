@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from next_edit_cases import after, offers
+from next_edit_cases import after, after_each, offers
 from weft.codegraph import outline, syntax
 from weft.errors import Cancelled
 from weft.languages import language_of
@@ -49,13 +49,34 @@ CASES = {
 def test_offers_are_the_same_from_warm_and_cold_caches(case, forget):
     situation = after(SHOP, "pkg/shop.py", *CASES[case])
     cold = follow_ups(situation)
-    assert follow_ups(replace(situation, work=Work(), parsed={})) == cold
+    assert follow_ups(replace(situation, work=Work(), found={})) == cold
     after(SHOP, "pkg/shop.py", ("return amount", "return 1"))
     for other in CASES.values():  # other versions of the same file
         follow_ups(after(SHOP, "pkg/shop.py", *other))
     assert follow_ups(after(SHOP, "pkg/shop.py", *CASES[case])) == cold
     forget()
     assert follow_ups(after(SHOP, "pkg/shop.py", *CASES[case])) == cold
+
+
+@pytest.mark.parametrize(
+    ("text", "edits"),
+    [
+        pytest.param(
+            "#- shop.py\ndef pay(): ...\n#- use.py\nimport os\n\nprint(os)\n",
+            [("shop.py", "def pay", "def charge(): ...\ndef pay"), ("use.py", "print(os)", "print(os, charge())")],
+            id="the import of a new definition",
+        ),
+        pytest.param(
+            "#- shop.ts\nfunction pay() {}\n#- use.ts\nconst a = 1;\n",
+            [("shop.ts", "function", "export function"), ("use.ts", "= 1", "= pay()")],
+            id="the import of what is exported now",
+        ),
+    ],
+)
+def test_offers_do_not_depend_on_how_far_the_index_has_the_edits(text, edits):
+    found = offers(after_each(text, *edits))
+    assert found
+    assert offers(after_each(text, *edits, indexes_edits=False)) == found
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -79,7 +100,7 @@ def test_the_nearest_files_are_read_until_the_limit_and_the_rest_is_left_out(for
     situation = after(SHOP, "pkg/shop.py", *CASES["rename"])
     n_all = len(offers(situation))
     work = Work(max_bytes=600)
-    limited = offers(replace(situation, work=work, parsed={}))
+    limited = offers(replace(situation, work=work, found={}))
     assert n_all == 16 and 2 <= len(limited) < n_all
     assert limited == offers(situation)[: len(limited)]
     assert "pkg/use7.py" in work.left_out
@@ -89,7 +110,7 @@ def test_no_further_kind_is_tried_when_the_time_is_up(forget, monkeypatch):
     situation = after(SHOP, "pkg/shop.py", *CASES["rename"])
     assert follow_ups(situation)
     monkeypatch.setattr(Work, "is_over", True)
-    assert follow_ups(replace(situation, parsed={})) == []
+    assert follow_ups(replace(situation, found={})) == []
 
 
 def test_bytes_of_a_file_are_counted_once():
@@ -128,13 +149,13 @@ def test_names_are_found_in_changed_lines_of_a_long_hunk_and_long_pieces_are_not
         ("load", "read", 10),
         ("load", "read", 200),
     ]
-    assert file.text_before == text
+    assert file.before.text == text
     assert differences(("x",) * 1001, ("y",) * 1000) == (("replace", 0, 1001, 0, 1000),)
 
 
 def test_views_of_the_graph_are_made_once_for_a_snapshot(forget):
     situation = after(SHOP, "pkg/shop.py", *CASES["rename"])
-    again = replace(situation, line=3, work=Work(), parsed={})
+    again = replace(situation, line=3, work=Work(), found={})
     assert before_edits(situation).graph is before_edits(again).graph
     (file,) = situation.edited
     assert graph_around(situation, file) is situation.index.graph

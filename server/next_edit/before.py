@@ -10,9 +10,11 @@ import operator
 from collections import ChainMap, Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from ...codegraph.bound_names import word_spans
 from ...codegraph.file_graph import Definition, FileGraph
 from ...codegraph.graph import CodeGraph
 from ...codegraph.resolver import global_name_key
@@ -21,8 +23,8 @@ from ..symbols.occurrences import Occurrence, Occurrences, files_with, is_parsed
 from ..symbols.symbol import Symbol
 from .edited_files import LineMap
 from .nearness import by_nearness
-from .parsed import Parsed, parsed, version_of
-from .values import EditedFile, Situation
+from .parsed import Parsed, parsed
+from .values import EditedFile, Situation, once_a_request
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -30,18 +32,28 @@ if TYPE_CHECKING:
 MAX_FILES = 60
 """The most files that are read for one symbol, nearest first."""
 
+MANY = 1_000
+"""Definitions of a name that is too short or too common to be counted."""
+
 
 @dataclass(frozen=True)
 class Before:
-    """The edited files as before the edits, on top of the index. `moved` and `roots` have the edited files alone.
+    """The edited files as before the edits, on top of the index. `edited` and `moved` have the edited files alone."""
 
-    `roots` are those of their syntax trees.
-    """
-
-    graph: CodeGraph
+    index: RepositoryIndex
+    edited: Mapping[str, Parsed]
     texts: Mapping[str, bytes]
     moved: Mapping[str, LineMap]
-    roots: Mapping[str, Node]
+
+    @cached_property
+    def graph(self) -> CodeGraph:
+        """All facts of the edited files are read for it."""
+        return _graph_with(self.index, "before", tuple(text.facts for text in self.edited.values()))
+
+    @property
+    def roots(self) -> Mapping[str, Node]:
+        """The roots of the syntax trees of the edited files."""
+        return {path: text.root for path, text in self.edited.items()}
 
     def now(self, path: str, line: int) -> int | None:
         """Where a line of a file is now; None for a changed one."""
@@ -69,14 +81,14 @@ def _made(situation: Situation) -> Before:
             olds[file.path] = old
     texts = {path: old.source for path, old in olds.items()}
     moved = {path: LineMap(situation.edited_by_path[path]) for path in olds}
-    graph = _graph_with(index, "before", tuple(old.facts for old in olds.values()))
-    return Before(graph, ChainMap(texts, index.texts), moved, {path: old.root for path, old in olds.items()})  # type: ignore[arg-type]
+    return Before(index, olds, ChainMap(texts, index.texts), moved)  # type: ignore[arg-type]
 
 
 def graph_around(situation: Situation, file: EditedFile | None) -> CodeGraph:
     """The graph with all edited files as they are now; but `file` is in it as of its last analysis."""
     texts = (text_now(situation, each) for each in situation.edited if each is not file)
-    return _graph_with(situation.index, "now", tuple(text.facts for text in texts if text is not None))
+    view = "now" if file is None else f"now, around {file.path}"
+    return _graph_with(situation.index, view, tuple(text.facts for text in texts if text is not None))
 
 
 def _graph_with(index: RepositoryIndex, view: str, files: tuple[FileGraph, ...]) -> CodeGraph:
@@ -94,33 +106,25 @@ def _graph_with(index: RepositoryIndex, view: str, files: tuple[FileGraph, ...])
 _GRAPHS: WeakKeyDictionary[RepositoryIndex, dict[str, tuple[tuple[FileGraph, ...], CodeGraph]]] = WeakKeyDictionary()
 
 
+@once_a_request
 def text_before(situation: Situation, file: EditedFile) -> Parsed | None:
-    """The text before the edits, with all facts; None if no grammar reads it."""
-    before = _parsed(situation, file, "before")
-    return None if before is None else before.with_facts()
+    """The text before the edits; None if no grammar reads it."""
+    return _parsed(situation, file, file.before.text)
 
 
+@once_a_request
 def text_now(situation: Situation, file: EditedFile) -> Parsed | None:
     """The text of now; None if no grammar reads it."""
-    return _parsed(situation, file, "now")
+    return _parsed(situation, file, file.text_now)
 
 
-def _parsed(situation: Situation, file: EditedFile, version: Literal["before", "now"]) -> Parsed | None:
-    key = file.path, version
-    if key not in situation.parsed:
-        situation.parsed[key] = _parsed_text(
-            situation, file, file.text_before if version == "before" else file.text_now
-        )
-    return situation.parsed[key]
-
-
-def _parsed_text(situation: Situation, file: EditedFile, text: str) -> Parsed | None:
+def _parsed(situation: Situation, file: EditedFile, text: str) -> Parsed | None:
     known = situation.index.graph.files.get(file.path)
     is_indexed = known is not None and _is_of(situation.index, file, text)
     # What the index read in time is read in time again, also with errors.
     is_harmless = known is not None and (known.is_harmless or (is_indexed and is_parsed(known)))
     graph = known if is_indexed and known is not None and known.is_harmless else None
-    return version_of(file.path, text, file.language.name, is_harmless=is_harmless, graph=graph, earlier=file.tree)
+    return parsed(file.path, text, file.language.name, is_harmless=is_harmless, graph=graph, earlier=file.tree)
 
 
 def _is_of(index: RepositoryIndex, file: EditedFile, text: str) -> bool:
@@ -139,6 +143,25 @@ def text_of(situation: Situation, path: str) -> Parsed | None:
         return None
     situation.work.pause()
     return parsed(path, source.decode("utf-8", "replace"), known.language, is_harmless=known.is_harmless)
+
+
+def source_now(situation: Situation, path: str) -> bytes:
+    """The source of a file as it is now, b"" for an unknown one."""
+    edited = situation.edited_by_path.get(path)
+    return situation.index.texts.get(path, b"") if edited is None else edited.source_now
+
+
+def files_with_word(situation: Situation, word: str) -> list[str]:
+    """The files that have a word now, in order of paths, whether the index has the edited ones as they are or not."""
+    key = files_with_word, word
+    if key not in situation.found:
+        edited = situation.edited_by_path
+        found = {path for path in situation.index.files_with(word) if path not in edited}
+        spelled = word.encode("utf-8", "replace")
+        found |= {path for path, file in edited.items() if next(word_spans(file.source_now, spelled), None)}
+        situation.found[key] = sorted(found)
+    paths: list[str] = situation.found[key]
+    return paths
 
 
 def paired_definitions(before: Parsed, now: Parsed) -> Iterator[tuple[Definition, Definition]]:
@@ -160,12 +183,9 @@ def paired_definitions(before: Parsed, now: Parsed) -> Iterator[tuple[Definition
 
 
 def n_definitions(situation: Situation, name: str, language_name: str) -> int:
-    """How many definitions of the repository had a name; many for a name that is too short or too common."""
+    """How many definitions of the repository had a name; MANY for one that is not counted."""
     key = global_name_key(language_name, name)
     return MANY if key is None else len(before_edits(situation).graph.definitions_named(key))
-
-
-MANY = 1_000
 
 
 def occurrences_of(situation: Situation, symbol: Symbol, path: str) -> Iterator[tuple[Occurrences, Occurrence]]:

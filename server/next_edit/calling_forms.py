@@ -18,7 +18,7 @@ from ...retrieval.definition_index import NamedDefinition
 from ..symbols.occurrences import Occurrence
 from ..symbols.symbol import symbol_in
 from .before import before_edits, occurrences_of, paired_definitions, text_before, text_now
-from .edited_files import hunks_with_lines_before
+from .edited_files import replaced_lines
 from .lists import arguments_of_name
 from .parsed import Parsed
 from .values import EditedFile, NextEdit, Origin, Situation
@@ -68,7 +68,7 @@ def reformed_functions(situation: Situation, file: EditedFile) -> Iterator[Refor
     before, now = text_before(situation, file), text_now(situation, file)
     if before is None or now is None or file.path not in situation.index.graph.files:
         return
-    edited = [(start, start + len(hunk.before)) for hunk, start in hunks_with_lines_before(file)]
+    edited = replaced_lines(file)
     if not any(_is_touched(each, edited) for each in before.graph.definitions if each.kind in FUNCTION_KINDS):
         return
     n_alike = Counter(each.qualified_name for each in before.graph.definitions)

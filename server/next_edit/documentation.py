@@ -17,7 +17,7 @@ from .before import text_before, text_now
 from .edited_files import Substitution, substitutions
 from .parsed import Parsed
 from .signatures import Changed, changed_functions
-from .values import EditedFile, Kind, NextEdit, Origin, Situation
+from .values import EditedFile, NextEdit, Origin, Situation
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -39,13 +39,15 @@ def documentation_edits(situation: Situation) -> Iterator[NextEdit]:
 
 def _of_parameters(file: EditedFile, now: Parsed, changed: Changed) -> Iterator[NextEdit]:
     definition, change = changed.now, changed.change
-    lines = _lines(file)
+    lines = file.lines_now
     doc = _documentation(now, definition, lines)
     reason = change.sentence(definition.name)
 
     def edit(start: tuple[int, int], end: tuple[int, int], old: str, new: str, sure: float, evidence: str) -> NextEdit:
         origin = Origin(file.path, definition.header_line)
-        return _edit("signature", file.path, start, end, old, new, reason, changed.cause, sure, origin, evidence)
+        return NextEdit(
+            "signature", file.path, start, end, old, new, reason, changed.cause, sure, origin=origin, evidence=evidence
+        )
 
     for old, new in change.renamed.items():
         if _entry(lines, doc, new) is not None:
@@ -87,7 +89,7 @@ def _of_exceptions(situation: Situation, file: EditedFile, now: Parsed) -> Itera
         definition = _raising(now, each)
         if definition is None:
             continue
-        lines = _lines(file)
+        lines = file.lines_now
         body = "\n".join(lines[definition.header_line : definition.end_line])
         if re.search(rf"\b(?:raise|throw)\s+(?:new\s+)?[\w.]*\b{re.escape(each.old)}\b", body):
             continue
@@ -97,7 +99,7 @@ def _of_exceptions(situation: Situation, file: EditedFile, now: Parsed) -> Itera
             if match is None:
                 continue
             start, end = match.span("name")
-            yield _edit(
+            yield NextEdit(
                 "consequence",
                 file.path,
                 (number, start),
@@ -107,13 +109,9 @@ def _of_exceptions(situation: Situation, file: EditedFile, now: Parsed) -> Itera
                 f"`{definition.name}` raises `{each.new}` in place of `{each.old}` now.",
                 f"raises {file.path} {each.old}",
                 RAISES,
-                Origin(file.path, each.now[0]),
-                f"The documentation of `{definition.name}` has an entry for `{each.old}`.",
+                origin=Origin(file.path, each.now[0]),
+                evidence=f"The documentation of `{definition.name}` has an entry for `{each.old}`.",
             )
-
-
-def _lines(file: EditedFile) -> list[str]:
-    return [file.now.line(number) for number in range(file.now.n_lines)]
 
 
 def _raising(now: Parsed, each: Substitution) -> Definition | None:
@@ -193,22 +191,6 @@ def _raises(name: str) -> re.Pattern[str]:
     word = rf"(?P<name>\b{re.escape(name)}\b)"
     tags = r":raises?\s+[\w.]*|:exception\s+[\w.]*|@(?:throws|exception)\s+\{?[\w.]*"
     return re.compile(rf"(?:{tags}|^\s+~?(?:[\w.]+\.)?(?=\w+\s*(?::|$))){word}")
-
-
-def _edit(
-    kind: Kind,
-    path: str,
-    start: tuple[int, int],
-    end: tuple[int, int],
-    old: str,
-    new: str,
-    reason: str,
-    cause: str,
-    confidence: float,
-    origin: Origin,
-    evidence: str,
-) -> NextEdit:
-    return NextEdit(kind, path, start, end, old, new, reason, cause, confidence, False, origin, evidence)
 
 
 MAX_LEVELS = 5

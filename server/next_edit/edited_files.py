@@ -19,7 +19,7 @@ from ...codegraph import SyntaxTree
 from ...languages import Language
 from ..workspace.recent_edits import Hunk, matches_text
 from ..workspace.text import TextLines
-from .values import At, EditedFile
+from .values import At, EditedFile, with_plain_breaks
 
 N_CACHED = 256
 """So many hunks are remembered with what they replace: a key changes one of them."""
@@ -30,7 +30,7 @@ MAX_CHARACTERS = 8_000
 MAX_LINE_PAIRS = 1_000_000
 """Longer pieces are not compared line by line."""
 
-_TOKEN = re.compile(r"[^\W\d][\w$]*|\d[\w.]*|\s+|[^\w\s]")
+_TOKEN = re.compile(r"[^\W\d][\w$]*|\d[\w.]*|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def edited_file(
     path: str, language: Language, now: TextLines, hunks: Iterable[Hunk], tree: SyntaxTree | None = None
 ) -> EditedFile | None:
     """The file with its text before the edits; None if no hunk fits the text of now."""
-    lines = [now.line(number) for number in range(now.n_lines)]
+    lines = with_plain_breaks(now).text.split("\n")
     own = sorted((hunk for hunk in hunks if hunk.path == path), key=lambda hunk: hunk.start_line)
     fitting = [hunk for hunk in own if matches_text(hunk, lines)]
     if not fitting:
@@ -96,6 +96,11 @@ def hunks_with_lines_before(file: EditedFile) -> Iterator[tuple[Hunk, int]]:
         grown += len(hunk.after) - len(hunk.before)
 
 
+def replaced_lines(file: EditedFile) -> list[tuple[int, int]]:
+    """The ranges of lines of the text before that the edits replaced, half-open."""
+    return [(start, start + len(hunk.before)) for hunk, start in hunks_with_lines_before(file)]
+
+
 def substitutions(file: EditedFile) -> list[Substitution]:
     """The names that the edits replaced one for one, in order of lines."""
     return [each for hunk, before_line in hunks_with_lines_before(file) for each in _substituted(hunk, before_line)]
@@ -132,7 +137,7 @@ def _replaced_in(
         for (was, below, character), (becomes, new_below, new_character) in zip(
             old[start:end], new[at:until], strict=True
         ):
-            if _is_name(was) and _is_name(becomes) and was != becomes:
+            if is_word(was) and is_word(becomes) and was != becomes:
                 yield was, becomes, (line + below, character), (new_line + new_below, new_character)
 
 
@@ -147,15 +152,15 @@ def differences(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[tuple[
 def _tokens(lines: Sequence[str]) -> Iterator[tuple[str, int, int]]:
     """The tokens of some lines with the number of the line and the character; "\\n" behind each line."""
     for number, line in enumerate(lines):
-        for match in _TOKEN.finditer(line):
-            if not match[0].isspace():
-                yield match[0], number, match.start()
+        for token, start in line_tokens(line):
+            yield token, number, start
         yield "\n", number, len(line)
 
 
-def tokens_of(line: str) -> list[str]:
-    """The tokens of a line without white space."""
-    return [each for each in _TOKEN.findall(line) if not each.isspace()]
+@lru_cache(maxsize=1 << 14)
+def line_tokens(line: str) -> tuple[tuple[str, int], ...]:
+    """The tokens of a line with their starts: words, numbers and other characters, without white space."""
+    return tuple((match[0], match.start()) for match in _TOKEN.finditer(line))
 
 
 @lru_cache(maxsize=256)
@@ -164,39 +169,9 @@ def word_of(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
 
 
-def _is_name(token: str) -> bool:
+def is_word(token: str) -> bool:
+    """Whether a token is a name or a keyword."""
     return token[0].isalpha() or token[0] == "_"
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedLine:
-    """A line that an edit changed, before and now."""
-
-    before_line: int
-    now_line: int
-    before: str
-    now: str
-    at: float  # the time of the edit
-
-    @property
-    def is_blank(self) -> bool:
-        """Whether the line was blank before, or is now."""
-        return not self.before.strip() or not self.now.strip()
-
-
-def changed_lines(file: EditedFile) -> Iterator[ChangedLine]:
-    """The lines that the edits replaced one for one."""
-    for hunk, before_line in hunks_with_lines_before(file):
-        for tag, start, end, at, until in differences(hunk.before, hunk.after):
-            if tag == "replace" and end - start == until - at:
-                for number in range(end - start):
-                    yield ChangedLine(
-                        before_line + start + number,
-                        hunk.start_line + at + number,
-                        hunk.before[start + number],
-                        hunk.after[at + number],
-                        hunk.at,
-                    )
 
 
 def with_paths(hunks: Sequence[Hunk]) -> list[str]:

@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from ..workspace.text import TextLines
 from ..workspace.text import is_word as is_word_character
-from .before import text_now
+from .before import files_with_word, text_now
+from .edited_files import is_word
 from .nearness import by_nearness
 from .template import Template
 from .token_changes import (
@@ -24,16 +25,16 @@ from .token_changes import (
     Change,
     Run,
     Token,
-    indent_of,
     is_layout,
     is_value,
-    is_word,
     joined,
+    leading_space,
+    line_at,
     lines_around,
     numbered_tokens,
     text_between,
 )
-from .values import At, Situation
+from .values import At, Situation, with_plain_breaks
 
 MAX_FILES = 12
 """The most other files that are searched for one change, near ones first."""
@@ -137,7 +138,7 @@ class Fit:
     def replaced(self) -> Replaced | None:
         """The edit; None if the parts of the change overlap here."""
         lines, pieces = self.source.lines, list[str]()
-        indent = indent_of(lines[self.line])
+        indent = leading_space(lines[self.line])
         begin = at = None
         for run, start, end in self.placed:
             first, last = self._gap(run, start, end)
@@ -196,9 +197,7 @@ def _source_of(situation: Situation, path: str) -> NumberedText | None:
 
 @lru_cache(maxsize=64)
 def _source(text: str) -> NumberedText:
-    lines = TextLines(text)
-    if "\r" in text:
-        lines = TextLines(BREAK.join(map(lines.line, range(lines.n_lines))))
+    lines = with_plain_breaks(TextLines(text))
     return NumberedText(lines.text, tuple(lines.text.split(BREAK)), lines)
 
 
@@ -214,28 +213,28 @@ def _other_files(situation: Situation, template: Template, own: set[str]) -> lis
     graph = situation.index.graph.files
     found: set[str] = set()
     for word in _telling_words(template):
-        files = set(situation.index.files_with(word))
+        files = set(files_with_word(situation, word))
         found = found & files or found or files
     if len(found) > MAX_FILES_OF_WORD:
         found &= situation.edited_by_path.keys()
     near = [each for each in found if each not in own and each in graph and graph[each].language == language]
     name = latest.path.rpartition("/")[2]
-    order = [each for each in by_nearness(near, latest.path)]
+    order = by_nearness(near, latest.path)
     order.sort(key=lambda each: (each not in situation.edited_by_path, each.rpartition("/")[2] != name))
     return order[:MAX_FILES]
 
 
 def _telling_words(template: Template) -> list[str]:
     """The words by which other files are found: the longest of the replaced tokens, else of the lines around."""
-    change, run = template.latest, template.latest.main
+    change = template.latest
 
     def words(tokens: Sequence[str]) -> list[str]:
         found = {each for each in tokens if len(each) > 2 and is_word(each) and each not in template.variables}
         return sorted(found, key=lambda each: (-len(each), each))[:MAX_WORDS]
 
-    line = _line_of(change.tokens, run.start)
+    line = change.main_line
     if change.inserts_lines:
-        line = [*_line_of(change.tokens, max(0, run.start - 1)), *line]
+        line = (*change.line_above_main, *line)
     return words(change.old) or words(line)
 
 
@@ -252,8 +251,8 @@ def _spans(template: Template) -> list[Span]:
             return [(start, end)]
         return [(start - 1, end), (start, end + 1)]
     if change.inserts_lines:
-        above = len(_line_of(tokens, start - 1)) + 1 if start else 0
-        return [(start - above, start), (start, start + len(_line_of(tokens, start)) + 1), (start - 2, start + 2)]
+        above = len(change.line_above_main) + 1 if start else 0
+        return [(start - above, start), (start, start + len(change.main_line) + 1), (start - 2, start + 2)]
     return [(start - 1, start + 1), (start - 3, start), (start, start + 3)]
 
 
@@ -357,7 +356,7 @@ def _fit_at(template: Template, path: str, source: NumberedText, window: Window,
     start = main.start + shift
     if not 0 <= start < len(tokens) or not _has_run(template, main, texts, start, names):
         return None
-    if change.inserts_lines and not _has_lines(change.tokens, main.start, texts, start):
+    if change.inserts_lines and not _has_lines(change, texts, start):
         return None
     placed: list[Placed] = [(main, start, start + main.end - main.start)]
     for run in change.runs[change.runs.index(main) + 1 :]:
@@ -369,8 +368,8 @@ def _fit_at(template: Template, path: str, source: NumberedText, window: Window,
             return None
     last, _, end = placed[-1]
     n_equal = n_common(change.tokens, main.start, texts, start, -1) + n_common(change.tokens, last.end, texts, end, 1)
-    line, own_line = _line_of(texts, start), _line_of(change.tokens, main.start)
-    if _form(line) == _form(own_line):
+    line, own_line = line_at(texts, start), change.main_line
+    if _have_one_form(line, own_line):
         _bind(change, zip(own_line, line, strict=True), names)
     return Fit(path, source, change, tokens, tuple(placed), names, n_equal, line == own_line)
 
@@ -434,27 +433,19 @@ def _candidates(template: Template, run: Run, texts: Sequence[str], positions: r
     return [at for at in positions if texts[at] == behind or (texts[at - 1] if at else "") == before]
 
 
-def _has_lines(tokens: Sequence[str], at: int, texts: Sequence[str], there: int) -> bool:
-    """Whether the line above or below two line starts is equal, or both have the same form."""
-    above, other_above = _line_of(tokens, max(0, at - 1)), _line_of(texts, max(0, there - 1))
-    below, other_below = _line_of(tokens, at), _line_of(texts, there)
-    if above == other_above or below == other_below:
+def _has_lines(change: Change, texts: tuple[str, ...], there: int) -> bool:
+    """Whether the line above or below the main run and a line start is equal, or both have the same form."""
+    above, below = line_at(texts, max(0, there - 1)), line_at(texts, there)
+    if above == change.line_above_main or below == change.main_line:
         return True
-    return _form(above) == _form(other_above) and _form(below) == _form(other_below)
+    return _have_one_form(above, change.line_above_main) and _have_one_form(below, change.main_line)
 
 
-def _form(tokens: Sequence[str]) -> list[str]:
-    return ["x" if is_value(each) else each for each in tokens]
-
-
-def _line_of(texts: Sequence[str], at: int) -> list[str]:
-    """The tokens of the line around a position."""
-    start = end = at
-    while start and texts[start - 1] != BREAK:
-        start -= 1
-    while end < len(texts) and texts[end] != BREAK:
-        end += 1
-    return list(texts[start:end])
+def _have_one_form(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two lines have the same tokens but for words and numbers."""
+    if len(one) != len(other):
+        return False
+    return all(a == b or (is_value(a) and is_value(b)) for a, b in zip(one, other, strict=True))
 
 
 def n_common(one: Sequence[str], at: int, other: Sequence[str], other_at: int, side: int) -> int:

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...codegraph.file_graph import MODULE_SCOPE, FileGraph, Import
-from ...codegraph.graph import CodeGraph
 from ...codegraph.imports_at import relative_specifier
 from ...codegraph.json_bytes import to_json
 from ...codegraph.modules import directory_of, join_path, upwards
@@ -22,11 +21,11 @@ from ...codegraph.symbol_table import STAR_IMPORTS, ImportedName, has_definition
 from ...codegraph.typed_resolver import TypedResolver
 from ...languages import language_named
 from ...languages.known.go import package_name
-from ...retrieval import RepositoryIndex
 from ...retrieval.questions import is_test
-from ..symbols.occurrences import files_with
+from .before import files_with_word, graph_around, source_now
 from .import_statements import WEB_LANGUAGES, Source, Statement
 from .parsed import Parsed
+from .values import Situation
 
 MAX_FILES = 200
 """The most files that are read for how a name is imported."""
@@ -49,14 +48,17 @@ SEVERAL = 2
 
 
 class Sources:
-    """Finds sources for one file. `graph` has the file as it is now; `statements` are its imports."""
+    """Finds sources for one file, which is `now`; `statements` are its imports.
 
-    def __init__(self, index: RepositoryIndex, graph: CodeGraph, now: Parsed, statements: Sequence[Statement]) -> None:
-        self._index = index
-        self._graph = graph
+    `graph` has the other edited files as they are now.
+    """
+
+    def __init__(self, situation: Situation, now: Parsed, statements: Sequence[Statement]) -> None:
+        self._situation = situation
+        self.graph = graph_around(situation, situation.edited_by_path.get(now.path))
         self._now = now
         self.statements = statements
-        self._resolver = TypedResolver(self._graph)
+        self._resolver = TypedResolver(self.graph)
         self._language = now.tree.language
         self._directory = directory_of(now.path)
 
@@ -72,10 +74,10 @@ class Sources:
         """A source that tells how the repository writes imports: the file's own if it has some, else the nearest."""
         if self._now.graph.imports or self._language.name not in WEB_LANGUAGES:
             return self._now.source
-        files = self._graph.files
+        files = self.graph.files
         alike = [path for path, file in files.items() if file.language == self._language.name and file.imports]
         near = min(alike, key=lambda path: (distance(self._now.path, path)[0], path), default=self._now.path)
-        return self._index.texts.get(near, self._now.source)
+        return self._now.source if near == self._now.path else source_now(self._situation, near)
 
     def files_of(self, item: Import) -> tuple[str, ...]:
         """The files of the module of an import of this file."""
@@ -108,18 +110,18 @@ class Sources:
 
     def _imports_as(self, path: str, name: str) -> list[Import]:
         """The imports of a module that bring a name."""
-        file = self._graph.files.get(path)
+        file = self.graph.files.get(path)
         items = () if file is None else file.imports_as(name)
         return [item for item in items if item.scope == MODULE_SCOPE and item.name != STAR_IMPORTS]
 
     def _defines(self, path: str, name: str) -> bool:
         """Whether a name of a module is defined or bound there, and not imported: as the entries of its symbol table,
         which takes more time."""
-        file = self._graph.files.get(path)
+        file = self.graph.files.get(path)
         if file is None:
             return False
         if not has_definitions_in_order(language_named(file.language)):
-            symbols = self._graph.symbols(path)
+            symbols = self.graph.symbols(path)
             entries = () if symbols is None else symbols.entries.get(name, ())
             return bool(entries) and not isinstance(entries[0], ImportedName)
         if file.definition(name) is not None:
@@ -134,9 +136,11 @@ class Sources:
         counts: Counter[Source] = Counter()
         n_files: Counter[Source] = Counter()
         defining: list[str] = []
-        for path in files_with(self._index, name, MAX_FILES):
-            file = self._graph.files[path]
-            if path == self._now.path or language_family(file.language) != family or not _has_name(file, name):
+        for path in files_with_word(self._situation, name)[:MAX_FILES]:
+            file = self.graph.files.get(path)
+            if file is None or path == self._now.path or language_family(file.language) != family:
+                continue
+            if not _has_name(file, name):
                 continue
             for item in self._imports_as(path, name):
                 source = self._as_here(path, item, is_type)
@@ -184,7 +188,7 @@ class Sources:
         """Whether other files can import a name that a file defines."""
         if self._language.name not in WEB_LANGUAGES:
             return True
-        source = self._index.texts.get(path, b"")
+        source = source_now(self._situation, path)
         word = rb"\b%b\b" % re.escape(name).encode()
         declared = rb"^export\b(?!.*\bfrom\b)[^;={(]*?%b|^export\s*\{[^}]*%b" % (word, word)
         return re.search(declared, source, re.MULTILINE) is not None
@@ -210,7 +214,7 @@ class Sources:
     def _package_of(self, path: str) -> str:
         """The nearest directory around a file that has a package.json, "" for none."""
         around = upwards(directory_of(path))
-        return next((each for each in around if join_path(each, "package.json") in self._graph.files), "")
+        return next((each for each in around if join_path(each, "package.json") in self.graph.files), "")
 
     def _beside(self, target: str) -> tuple[str, str] | None:
         """An import of this file or of its neighbours that names a file in the target's directory."""
@@ -223,7 +227,7 @@ class Sources:
 
     def _python_module(self, target: str) -> str | None:
         """Relative inside of a package whose modules are imported so, else from the root of the packages."""
-        files = self._graph.files
+        files = self.graph.files
         package = directory_of(target)
         root = package
         while root and f"{root}/__init__.py" in files:
@@ -256,11 +260,11 @@ class Sources:
 
     def _go_package(self, name: str) -> str | None:
         """The only own package of a name, by the module path that the file's own imports begin with."""
-        directories = {directory_of(path) for path in self._graph.files if path.endswith(".go")}
+        directories = {directory_of(path) for path in self.graph.files if path.endswith(".go")}
         found = [each for each in directories if each.rpartition("/")[2] == name and "internal/" not in f"{each}/"]
         found += [each for each in directories - set(found) if each.rpartition("/")[2] == name]
-        for path in (self._now.path, *sorted(self._graph.files)[:MAX_FILES]):
-            for item in self._graph.files[path].imports if path in self._graph.files else ():
+        for path in (self._now.path, *sorted(self.graph.files)[:MAX_FILES]):
+            for item in self.graph.files[path].imports if path in self.graph.files else ():
                 for directory in self._files(path, item.module, 0, ""):
                     inner = directory.strip("/")
                     if len(found) == 1 and inner and item.module.endswith(f"/{inner}"):

@@ -19,6 +19,7 @@ from ...codegraph.name_check import unbound_names
 from ...languages.references import is_name
 from ..workspace.text import TextChange
 from .before import graph_around, text_before, text_now
+from .edited_files import word_of
 from .import_sources import REEXPORTS, FoundSource, Sources, go_item
 from .import_statements import (
     WEB_LANGUAGES,
@@ -69,10 +70,12 @@ def import_edits(situation: Situation) -> Iterator[NextEdit]:
         now = text_now(situation, file)
         if now is None or file.path not in situation.index.graph.files:
             continue
-        names, statements = _unbound(situation, file, now), statements_of(now)
+        # Where a name comes from, and whether it is bound elsewhere, is known once all files are indexed.
+        names = _unbound(situation, file, now) if situation.is_complete else {}
+        statements = statements_of(now)
         needless = _needless(situation, file, now, statements)
         if names or needless:
-            sources = Sources(situation.index, graph_around(situation, file), now, statements)
+            sources = Sources(situation, now, statements)
             yield from changed_imports(now, sources, _missing(file, now, names, sources), needless)
 
 
@@ -144,9 +147,11 @@ def _unbound(situation: Situation, file: EditedFile, now: Parsed) -> dict[str, i
     if before is not None:
         old_words = _words_of(file.before.text)
         words = {word: line for word, line in words.items() if word not in old_words or not before.reads(word)}
-    found = unbound_names(situation.index.graph, now.tree, list(words)) if words else frozenset()
+    if not words or now.all_names is None:
+        return {}
+    found = unbound_names(situation.index.graph, now.all_names, words)
     if found:  # what the index has need not be asked of the other edited files, which takes time
-        found = unbound_names(graph_around(situation, file), now.tree, found)
+        found = unbound_names(graph_around(situation, file), now.all_names, found)
     return {word: line for word, line in words.items() if word in found}
 
 
@@ -239,6 +244,7 @@ def _needless(situation: Situation, file: EditedFile, now: Parsed, statements: S
     if imported.isdisjoint(gone) and not any(_is_changed(file, each) for each in statements):
         return []
     imports = [item for item in now.graph.imports if item.scope == MODULE_SCOPE and item.module != "__future__"]
+    statements_before = statements_of(before)
     counts = Counter(item.local_name for item in imports)
     by_line = {line: each for each in statements for line in range(each.first, each.last + 1)}
     found = []
@@ -253,7 +259,7 @@ def _needless(situation: Situation, file: EditedFile, now: Parsed, statements: S
                 evidence = "A statement of the recent edits has the name, too."
                 found.append(Needless(name, statement, origin, reason, evidence, TWICE))
             continue
-        if name in gone and _is_used(before, name) and not _is_used(now, name):
+        if name in gone and _is_used(before, statements_before, name) and not _is_used(now, statements, name):
             origin, reason = Origin(file.path, gone[name]), f"`{name}` is not used any more."
             evidence = "Its last use was in the lines that were edited."
             found.append(Needless(name, statement, origin, reason, evidence, UNUSED))
@@ -276,10 +282,9 @@ def _newer(file: EditedFile, statement: Statement, others: Sequence[Statement | 
     return None
 
 
-def _is_used(text: Parsed, name: str) -> bool:
+def _is_used(text: Parsed, statements: Sequence[Statement], name: str) -> bool:
     """Whether a name is used outside of its import; names in quotes count, words of comments and texts do not."""
-    lines = [each for each in statements_of(text) if _imports(each, name)]
-    spans = [(each.node.start_byte, each.node.end_byte) for each in lines]
+    spans = [(each.node.start_byte, each.node.end_byte) for each in statements if _imports(each, name)]
     for start, end in word_spans(text.source, name.encode("utf-8", "surrogatepass")):
         if any(first <= start < last for first, last in spans):
             continue
@@ -325,8 +330,8 @@ def _changes(
     for start, end, new_lines in changed_runs(old_lines, lines):
         old = "".join(f"{each}\n" for each in old_lines[start:end])
         new = "".join(f"{each}\n" for each in new_lines)
-        own = [each for each in listed if _mentions(new, each.name)]
-        lost = [each for each in gone if _mentions(old, each.name)]
+        own = [each for each in listed if word_of(each.name).search(new)]
+        lost = [each for each in gone if word_of(each.name).search(old)]
         change = TextChange.between(old, new)
         first, last = _at(old, change.start), _at(old, change.end_before)
         base = statement.first + start
@@ -339,10 +344,6 @@ def _changes(
             own or (() if lost else listed),
             lost or (() if own else gone),
         )
-
-
-def _mentions(text: str, name: str) -> bool:
-    return re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", text) is not None
 
 
 def _at(text: str, offset: int) -> tuple[int, int]:

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 
 from ...codegraph.file_graph import MODULE_SCOPE
 from ...codegraph.name_check import unbound_names
-from ..symbols.occurrences import files_with
-from .before import graph_around, text_before, text_now, text_of
-from .edited_files import hunks_with_lines_before
+from .before import files_with_word, text_before, text_now, text_of
+from .edited_files import replaced_lines
 from .import_sources import FoundSource, Sources
 from .import_statements import Source, statements_of
 from .imports import Missing, Needless, changed_imports
@@ -32,10 +31,8 @@ def moved_name_edits(situation: Situation) -> Iterator[NextEdit]:
     moved = moved_names(situation)
     if not moved:
         return
-    index = situation.index
-    found = {path for name in moved for path in files_with(index, name, None)} - {
-        target for _, target, _ in moved.values()
-    }
+    targets = {target for _, target, _ in moved.values()}
+    found = {path for name in moved for path in files_with_word(situation, name)} - targets
     origin = next(iter(moved.values()))[1]
     for path in by_nearness(found, origin)[:MAX_FILES]:
         now = text_of(situation, path)
@@ -66,7 +63,7 @@ def _may_lose_names(situation: Situation, file: EditedFile) -> bool:
     """Whether edits changed the header of a definition at the top level, which a moved one needs."""
     before = text_before(situation, file)
     headers = set() if before is None else set(_top_level(before).values())
-    return any(not headers.isdisjoint(range(at, at + len(hunk.before))) for hunk, at in hunks_with_lines_before(file))
+    return any(not headers.isdisjoint(range(*lines)) for lines in replaced_lines(file))
 
 
 def _top_level(text: Parsed) -> dict[str, int]:
@@ -75,8 +72,7 @@ def _top_level(text: Parsed) -> dict[str, int]:
 
 def _in_file(situation: Situation, now: Parsed, moved: dict[str, tuple[str, str, int]]) -> Iterator[NextEdit]:
     statements = statements_of(now)
-    graph = graph_around(situation, situation.edited_by_path.get(now.path))
-    sources = Sources(situation.index, graph, now, statements)
+    sources = Sources(situation, now, statements)
     missing: list[Missing] = []
     needless: list[Needless] = []
 
@@ -100,6 +96,7 @@ def _in_file(situation: Situation, now: Parsed, moved: dict[str, tuple[str, str,
             evidence = last.found.evidence
             needless.append(Needless(item.local_name, statement, last.origin, last.reason, evidence, CONFIDENCE))
     here = [name for name, (old, *_) in moved.items() if old == now.path]
-    for name in sorted(unbound_names(graph, now.tree, here)):
-        add(name, name, False)
+    if here and now.all_names is not None:
+        for name in sorted(unbound_names(sources.graph, now.all_names, here)):
+            add(name, name, False)
     yield from changed_imports(now, sources, missing, needless)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...codegraph import CpuTimeLimit, SyntaxTree, TimeLimitExceeded
 from ...codegraph.bound_names import BoundNames, Scope, word_spans
 from ...codegraph.file_graph import FileGraph
-from ...codegraph.outline import Outline, keep_outline, outline_of
+from ...codegraph.outline import Outline, has_parts, keep_outline, outline_of
 from ...codegraph.sized_cache import SizedCache
 from ...languages import Language, language_named
 from .values import At
@@ -59,17 +59,11 @@ class Parsed:
         keep_outline(self.tree, facts)
         return facts
 
-    def with_facts(self) -> Parsed:
-        """This text, once all its facts are read: `graph` has them, too."""
-        _ = self.facts
-        return self
-
     @cached_property
     def graph(self) -> FileGraph | Outline:
         """The definitions, imports and bindings of the text: without its other facts, if these were not read yet."""
-        if self.known_graph is not None or "facts" in self.__dict__:
-            return self.facts
-        return outline_of(self.tree)
+        is_known = self.known_graph is not None or "facts" in self.__dict__
+        return self.facts if is_known or not has_parts(self.tree) else outline_of(self.tree)
 
     def reads(self, name: str) -> bool:
         """Whether a plain name is in the code of the text, not only in comments, texts and members."""
@@ -153,27 +147,17 @@ class Parsed:
 
     def bound_names(self, start: int, end: int) -> BoundNames | None:
         """The scopes of plain names; None in a language without scope rules."""
-        if (start, end) == (0, len(self.source)):
-            return self._all_names
         rules = self.tree.language.scope_rules
         return None if rules is None else BoundNames(self.tree, self.tree.language, rules, start, end)
 
     @cached_property
-    def _all_names(self) -> BoundNames | None:
+    def all_names(self) -> BoundNames | None:
         """The scopes of the names of the whole text, which remember the names that were looked up."""
         rules = self.tree.language.scope_rules
         return None if rules is None else BoundNames(self.tree, self.tree.language, rules, 0, len(self.source))
 
 
-def parsed(path: str, text: str, language_name: str, *, is_harmless: bool = False) -> Parsed | None:
-    """The tree of a text with "\n" line breaks; None without a grammar, and where it takes too long.
-
-    `is_harmless`: a version of it is known to parse in time, so that no samples of it are parsed first.
-    """
-    return version_of(path, text, language_name, is_harmless=is_harmless)
-
-
-def version_of(
+def parsed(
     path: str,
     text: str,
     language_name: str,
@@ -182,9 +166,11 @@ def version_of(
     graph: FileGraph | None = None,
     earlier: SyntaxTree | None = None,
 ) -> Parsed | None:
-    """As `parsed` for a version of a text, whose unchanged parts are not parsed again.
+    """The tree of a text with "\n" line breaks; None without a grammar, and where it takes too long.
 
-    `graph` has the facts of this text, if they are known; `earlier` is the tree of any version. Result as from scratch.
+    What an earlier version of the text has in common with it is not parsed again; the result is as from scratch.
+    `is_harmless`: a version is known to parse in time, so that no samples of it are parsed first. `graph` has the facts
+    of this text, if they are known; `earlier` is the tree of any version.
     """
     language = language_named(language_name)
     if not is_readable(language):

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...codegraph.bound_names import Occurrence as PlainName
 from ...codegraph.bound_names import Scope
 from ...codegraph.file_graph import MODULE_SCOPE, Definition
-from ...codegraph.graph import CodeGraph
 from ...codegraph.symbol_table import is_class
 from ...languages.references import is_name, receiver_of, role_of
 from ...retrieval.definition_index import NamedDefinition, ValueBinding
@@ -23,7 +22,7 @@ from ..symbols.symbol import Symbol, symbol_in
 from .before import Before, before_edits, n_definitions, occurrences_of, text_before, text_now
 from .edited_files import Substitution, substitutions, word_of
 from .parsed import Parsed
-from .values import EditedFile, NextEdit, Origin, Situation
+from .values import EditedFile, NextEdit, Origin, Situation, once_a_request
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -72,24 +71,28 @@ def renames(situation: Situation) -> Iterator[NextEdit]:
             yield from uses_of(situation, renamed)
 
 
-def renamed_names(situation: Situation, file: EditedFile) -> Iterator[Renamed]:
+@once_a_request
+def renamed_names(situation: Situation, file: EditedFile) -> list[Renamed]:
     """What was renamed in a file where it is declared."""
     replaced = substitutions(file)
+    if not replaced or file.path not in situation.index.graph.files:
+        return []
     before, now = text_before(situation, file), text_now(situation, file)
-    graph = before_edits(situation).graph
-    if not replaced or before is None or now is None or file.path not in graph.files:
-        return
+    if before is None or now is None:
+        return []
+    found: list[Renamed] = []
     seen: set[tuple[str, str]] = set()
     for substitution in replaced:
-        renamed = _renamed(file, before, graph, substitution)
+        renamed = _renamed(situation, file, before, substitution)
         key = substitution.old, "" if renamed is None or renamed.symbol is None else str(sorted(renamed.symbol.paths))
         if renamed is None or key in seen or _is_still_declared(renamed, now):
             continue
         seen.add(key)
-        yield renamed
+        found.append(renamed)
+    return found
 
 
-def _renamed(file: EditedFile, before: Parsed, graph: CodeGraph, substitution: Substitution) -> Renamed | None:
+def _renamed(situation: Situation, file: EditedFile, before: Parsed, substitution: Substitution) -> Renamed | None:
     """What a replaced name declared; None for a use of a name."""
     node = before.name_at(substitution.before)
     if node is None or not is_name(node):
@@ -104,10 +107,12 @@ def _renamed(file: EditedFile, before: Parsed, graph: CodeGraph, substitution: S
     if definition is not None:
         around = definition.parent
         if around == MODULE_SCOPE or is_class(before.graph.definitions[around]):
-            symbol = symbol_in(graph, old, [NamedDefinition(file.path, definition)])
+            symbol = symbol_in(before_edits(situation).graph, old, [NamedDefinition(file.path, definition)])
             return Renamed(file, before, substitution, symbol, definition)
     value = _value_at(file.path, before, node, old, line)
-    return Renamed(file, before, substitution, None if value is None else symbol_in(graph, value.name, (), [value]))
+    if value is None:
+        return Renamed(file, before, substitution, None)
+    return Renamed(file, before, substitution, symbol_in(before_edits(situation).graph, value.name, (), [value]))
 
 
 def _value_at(path: str, before: Parsed, node: Node, name: str, line: int) -> ValueBinding | None:

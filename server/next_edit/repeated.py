@@ -6,6 +6,7 @@ repeated, `fits` where they fit, `repeated_confidence` how probable that is.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 
 from .fits import Fit, fits_of
@@ -57,6 +58,7 @@ def _rated(
     name = latest.path.rpartition("/")[2]
     n_later = sum(hunk.at > latest.at for file in situation.edited for hunk in file.hunks)
     direction = _direction(situation, latest)
+    n_equal = sorted(fit.n_equal for fit in fits)
     for fit in fits:
         is_here = fit.path == latest.path
         yield (
@@ -64,7 +66,7 @@ def _rated(
             Evidence(
                 n_made=len({(change.path, change.now_line) for change in template.changes}),
                 n_old=len(latest.old),
-                n_as_good=sum(other.n_equal >= fit.n_equal for other in fits) - 1,
+                n_as_good=len(fits) - bisect_left(n_equal, fit.n_equal) - 1,
                 n_siblings=sum(abs(line - fit.line) <= NEAR_LINES for line in siblings.get(fit.path, ())),
                 n_later=n_later,
                 is_same_file=is_here,

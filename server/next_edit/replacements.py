@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 
 from ...codegraph.bound_names import word_spans
 from ...languages.references import is_name, receiver_of, role_of
-from ..symbols.occurrences import files_with
-from .before import before_edits, text_before, text_of
-from .edited_files import Substitution, substitutions, tokens_of, word_of
+from .before import before_edits, files_with_word, text_before, text_of
+from .edited_files import Substitution, line_tokens, substitutions, word_of
 from .nearness import by_nearness
 from .parsed import Binding, Parsed
 from .token_changes import is_literal
@@ -154,7 +153,7 @@ def _files(situation: Situation, replacement: Replacement) -> Iterator[Sequence[
     if replacement.is_local:
         return
     yield [path for path, file in edited.items() if file is not newest and not replacement.made_in(path)]
-    mentioned = files_with(situation.index, replacement.old, MAX_COMMON)
+    mentioned = files_with_word(situation, replacement.old)
     if len(mentioned) < MAX_COMMON:
         yield by_nearness([path for path in mentioned if path not in edited], newest.path)[:MAX_FILES]
 
@@ -312,8 +311,8 @@ def _kind(node: Node) -> tuple[str, str] | None:
 
 @lru_cache(maxsize=4096)
 def _context(line: str, character: int, name: str) -> Context:
-    left, right = tokens_of(line[:character]), tokens_of(line[character + len(name) :])
-    return tuple(left[: -N_CONTEXT - 1 : -1]), tuple(right[:N_CONTEXT])
+    left, right = line_tokens(line[:character]), line_tokens(line[character + len(name) :])
+    return tuple(each for each, _ in left[: -N_CONTEXT - 1 : -1]), tuple(each for each, _ in right[:N_CONTEXT])
 
 
 def _n_alike(one: Context, other: Context) -> int:

@@ -132,7 +132,9 @@ class NextEdits:
         if not edited:
             return None
         self._buffers.wait_for_pending([folder.path / file.path for file in edited], session or None)
-        return Situation(folder.snapshot.index, edited, facts.key, line, character, work or Work())
+        is_complete = folder.is_indexed or not self._buffers.indexing.is_running
+        index = folder.snapshot.index
+        return Situation(index, edited, facts.key, line, character, work or Work(), is_complete)
 
     def configure(self, options: NextEditOptions) -> None:
         self._options = options
@@ -211,7 +213,7 @@ class NextEdits:
         """All next edits, in no order. Those of the latest request are used again while nothing changed."""
         least = self._options.min_confidence
         index = ref(situation.index)  # a snapshot is kept by those who read it alone
-        key = index, situation.edited, least, situation.work.max_bytes
+        key = index, situation.is_complete, situation.edited, least, situation.work.max_bytes
         latest, found = self._latest
         if latest != key:
             found = follow_ups(situation, least)

@@ -23,11 +23,11 @@ from ...retrieval.definition_index import NamedDefinition
 from ..symbols.occurrences import Occurrence, Occurrences
 from ..symbols.symbol import symbol_in
 from .before import Before, before_edits, occurrences_of, paired_definitions, text_before, text_now
-from .edited_files import hunks_with_lines_before
+from .edited_files import replaced_lines
 from .lists import TextList, arguments_of_name, items_of, parameters_of_name
 from .parameter_change import Argument, ParameterChange
 from .parsed import Parsed, parsed
-from .values import EditedFile, NextEdit, Origin, Situation
+from .values import EditedFile, NextEdit, Origin, Situation, once_a_request
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -62,16 +62,18 @@ def signature_edits(situation: Situation) -> Iterator[NextEdit]:
             yield from _edits(situation, changed)
 
 
-def changed_functions(situation: Situation, file: EditedFile) -> Iterator[Changed]:
+@once_a_request
+def changed_functions(situation: Situation, file: EditedFile) -> list[Changed]:
     """The functions of an edited file that take other arguments than before."""
     before, now = text_before(situation, file), text_now(situation, file)
     if before is None or now is None or file.path not in situation.index.graph.files:
-        return
-    edited = [(start, start + len(hunk.before)) for hunk, start in hunks_with_lines_before(file)]
+        return []
+    edited = replaced_lines(file)
     touched = [each for each in before.graph.definitions if each.kind in FUNCTION_KINDS and _is_touched(each, edited)]
     touched = [each for each in touched if _has_touched_header(before, each, edited)]
     if not touched:
-        return
+        return []
+    found = []
     same = dict(paired_definitions(before, now))
     for old in touched:
         new = same.get(old) or _renamed_to(before, now, old)
@@ -83,7 +85,8 @@ def changed_functions(situation: Situation, file: EditedFile) -> Iterator[Change
             continue
         change = ParameterChange.between(was, is_now)
         if change.changes_calls:
-            yield Changed(file, before, old, new, change, header)
+            found.append(Changed(file, before, old, new, change, header))
+    return found
 
 
 def _is_touched(definition: Definition, edited: Sequence[tuple[int, int]]) -> bool:

@@ -15,9 +15,8 @@ from difflib import SequenceMatcher
 from ...codegraph.file_graph import MODULE_SCOPE, FileGraph
 from ...codegraph.outline import Outline
 from ...languages.indentation import indent_of
-from ..symbols.occurrences import files_with
-from .before import text_before, text_now
-from .edited_files import hunks_with_lines_before
+from .before import files_with_word, text_before, text_now
+from .edited_files import hunks_with_lines_before, word_of
 from .import_sources import REEXPORTS
 from .nearness import by_nearness
 from .values import EditedFile, NextEdit, Origin, Situation
@@ -82,7 +81,7 @@ def sister_entries(situation: Situation) -> Iterator[NextEdit]:
 def changed_items(situation: Situation, file: EditedFile) -> Iterator[ListItem]:
     """The items that the edits added between alike ones or removed: definitions and values first, then lines."""
     seen: set[str] = set()
-    lines = [file.now.line(number) for number in range(file.now.n_lines)]
+    lines = file.lines_now
     for item in (*_new_definitions(situation, file), *_changed_lines(file)):
         if item.name in seen or len(item.above) + len(item.below) < 2 or not _are_alike(item):
             continue
@@ -129,8 +128,6 @@ def _declared(graph: FileGraph | Outline) -> dict[tuple[str, str], list[tuple[st
 
 def _changed_lines(file: EditedFile) -> Iterator[ListItem]:
     """The lines that were added to a list of lines of one form, or removed from it."""
-    now = [file.now.line(number) for number in range(file.now.n_lines)]
-    before = [file.before.line(number) for number in range(file.before.n_lines)]
     for hunk, start in hunks_with_lines_before(file):
         # A list may gain a comma behind its last line.
         old, new = ([line.rstrip().removesuffix(",") for line in each] for each in (hunk.before, hunk.after))
@@ -145,7 +142,7 @@ def _changed_lines(file: EditedFile) -> Iterator[ListItem]:
             )
             if tag == "equal" or len(numbers) > MAX_ITEMS:
                 continue
-            lines = before if tag == "delete" else now
+            lines = file.lines_before if tag == "delete" else file.lines_now
             for number in numbers:
                 item = _item_of_line(lines, number, numbers) if lines[number].strip() else None
                 if item is not None:
@@ -194,7 +191,7 @@ def _entries(situation: Situation, file: EditedFile, item: ListItem) -> Iterator
     index = situation.index
     near = (item.above or item.below)[0]
     forms = [_forms(each) for each in item.names]
-    paths = {path for form in set(_forms(near).values()) for path in files_with(index, form)}
+    paths = {path for form in set(_forms(near).values()) for path in files_with_word(situation, form)}
     for path in (file.path, *by_nearness(paths - {file.path}, file.path)[:MAX_FILES]):
         edited = situation.edited_by_path.get(path)
         text = edited.now.text if edited is not None else index.texts.get(path, b"").decode("utf-8", "replace")
@@ -234,7 +231,7 @@ def _in_lines(
 ) -> Iterator[NextEdit]:
     """The entries in one file, for one style of writing the names; `variants` has the other styles of each."""
     near = (styled.above or styled.below)[0]
-    word = _word(near)
+    word = word_of(near)
     for number, line in enumerate(lines):
         if not word.search(line) or (path == file.path and _shape(line) == item.shape):
             continue
@@ -325,7 +322,7 @@ def _removed(run: Sequence[_ListEntry], at: int, item: ListItem) -> tuple[int, i
 
 def _run(lines: Sequence[str], number: int, item: ListItem) -> list[_ListEntry]:
     """The entries around a line that have its form, one after the other, a few on each side."""
-    shape, words = _shape(lines[number]), {name: _word(name) for name in item.names}
+    shape, words = _shape(lines[number]), {name: word_of(name) for name in item.names}
 
     def entry(at: int) -> _ListEntry | None:
         n = _block(lines, at)
@@ -370,7 +367,7 @@ def _in_row(line: str, item: ListItem, own: re.Pattern[str]) -> tuple[int, str, 
     """Where an item goes or is in a list on one line: the character, the old and the new text."""
     above, below = [*item.above][::-1], [*item.below]
     names = [*above, *([item.name] if item.is_removed else []), *below]
-    known = [name for name in names if _word(name).search(line)]
+    known = [name for name in names if word_of(name).search(line)]
     if not item.is_removed and own.search(line):
         return None
     wanted = [names[n] for n in _beside(len(above), len(names))] if not item.is_removed else known
@@ -450,10 +447,6 @@ def _shape(line: str) -> str:
 
 def _words(line: str) -> list[str]:
     return re.findall(r"[\w$]+(?:[-./ ][\w$]+)*(?=[\"'`])|[\w$]+", line)
-
-
-def _word(name: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
 
 
 def _forms(name: str) -> dict[str, str]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from .token_changes import Change, changes_of, is_literal, is_value, is_word
+from .edited_files import is_word
+from .token_changes import Change, changes_of, is_literal, is_value
 from .values import Situation
 
 MAX_TEMPLATES = 8

@@ -37,7 +37,7 @@ def renamed_tests(situation: Situation) -> Iterator[NextEdit]:
 def _of(situation: Situation, renamed: Renamed) -> Iterator[NextEdit]:
     old, new = renamed.substitution.old, renamed.substitution.new
     before = before_edits(situation)
-    paths = [path for path in files_with(situation.index, old) if is_test(path)]
+    paths = {path for path in (*files_with(situation.index, old), *before.moved) if is_test(path)}
     for path in by_nearness(paths, renamed.file.path)[:MAX_FILES]:
         lines = before.texts[path].split(b"\n")
         for definition in before.graph.files[path].definitions:

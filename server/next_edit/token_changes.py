@@ -7,14 +7,13 @@ are 0-based.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from .edited_files import hunks_with_lines_before
+from .edited_files import hunks_with_lines_before, is_word, line_tokens
 from .values import At, EditedFile
 
 N_LINES_AROUND = 2
@@ -30,8 +29,6 @@ N_AROUND = 12
 """Lines around an edit in which those with text are looked for."""
 
 BREAK = "\n"
-
-_TOKEN = re.compile(r"[^\W\d][\w$]*|\d[\w.]*|[^\w\s]")
 
 
 class Token(NamedTuple):
@@ -84,6 +81,16 @@ class Change:
         return next(run for run in self.runs if not is_layout(run, self.tokens))
 
     @cached_property
+    def main_line(self) -> tuple[str, ...]:
+        """The tokens of the line on which the main run begins."""
+        return line_at(self.tokens, self.main.start)
+
+    @cached_property
+    def line_above_main(self) -> tuple[str, ...]:
+        """The tokens of the line before the main run, where this is at the start of a line."""
+        return line_at(self.tokens, max(0, self.main.start - 1))
+
+    @cached_property
     def signature(self) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
         """Old and new tokens of each run, without line breaks: equal for changes with the same tokens."""
         return tuple(
@@ -128,7 +135,7 @@ class Change:
 
 def changes_of(file: EditedFile) -> Iterator[Change]:
     """The changes of a file's recent edits, in order of lines. Those of white space and very long ones are left out."""
-    before = file.before.text.split(BREAK)  # the text before has "\n" line breaks
+    before = file.lines_before
     for hunk, before_line in hunks_with_lines_before(file):
         end = before_line + len(hunk.before)
         above, below = before[max(0, before_line - N_AROUND) : before_line], before[end : end + N_AROUND]
@@ -185,7 +192,7 @@ def _change(
     shown = next((line for line in (*old_lines, *new_lines) if line.strip()), "")
     is_below_text = first > 0 and bool(lines[first - 1].strip())
     now_end = now_line + len(new_lines)
-    return Change(path, first, last, now_line, now_end, 0.0, texts, runs, indent_of(shown), is_below_text)
+    return Change(path, first, last, now_line, now_end, 0.0, texts, runs, leading_space(shown), is_below_text)
 
 
 def _runs(
@@ -269,19 +276,20 @@ def joined(lines: Iterable[Sequence[Token]]) -> list[Token]:
     return found
 
 
-@lru_cache(maxsize=1 << 14)
-def line_tokens(line: str) -> tuple[tuple[str, int], ...]:
-    """The tokens of a line with their starts."""
-    return tuple((match[0], match.start()) for match in _TOKEN.finditer(line))
+def line_at(tokens: tuple[str, ...], at: int) -> tuple[str, ...]:
+    """The tokens of the line around the one of a number, without its line break."""
+    start = at
+    while start and tokens[start - 1] != BREAK:
+        start -= 1
+    try:
+        return tokens[start : tokens.index(BREAK, at)]
+    except ValueError:
+        return tokens[start:]  # the last line
 
 
-def indent_of(line: str) -> str:
+def leading_space(line: str) -> str:
+    """The white space that a line begins with."""
     return line[: len(line) - len(line.lstrip())]
-
-
-def is_word(token: str) -> bool:
-    """Whether a token is a name or a keyword."""
-    return token[0].isalpha() or token[0] == "_"
 
 
 def is_value(token: str) -> bool:

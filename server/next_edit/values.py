@@ -6,9 +6,10 @@ Lines and characters are 0-based; characters are Python characters.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property, wraps
+from typing import Any, Literal, TypeVar
 
 from ...codegraph import SyntaxTree
 from ...languages import Language
@@ -17,8 +18,7 @@ from ..workspace.recent_edits import Hunk
 from ..workspace.text import TextLines
 from .work import Work
 
-if TYPE_CHECKING:
-    from .parsed import Parsed
+T = TypeVar("T")
 
 Kind = Literal["rename", "signature", "repeated", "list", "import", "consequence", "rewrite"]
 """What an edit follows from: a renamed symbol, changed parameters, two alike edits, a new member of a list, a name
@@ -30,9 +30,10 @@ At = tuple[int, int]
 
 @dataclass(frozen=True)
 class EditedFile:
-    """A file with recent edits: its text before them and now. `hunks` are the net changes, in order of lines.
+    """A file with recent edits: its text before them, with "\n" line breaks, and now.
 
-    `tree` is the syntax tree of any version of the text, if one is known.
+    `hunks` are the net changes, in order of lines. `tree` is the syntax tree of any version of the text, if one is
+    known.
     """
 
     path: str
@@ -43,18 +44,26 @@ class EditedFile:
     tree: SyntaxTree | None = field(default=None, compare=False, repr=False)
 
     @cached_property
-    def text_before(self) -> str:
-        """The text before the edits, with "\n" line breaks."""
-        return _plain(self.before)
+    def lines_before(self) -> list[str]:
+        return self.before.text.split("\n")
+
+    @cached_property
+    def lines_now(self) -> list[str]:
+        return self.text_now.split("\n")
 
     @cached_property
     def text_now(self) -> str:
         """The text of now, with "\n" line breaks."""
-        return _plain(self.now)
+        return with_plain_breaks(self.now).text
+
+    @cached_property
+    def source_now(self) -> bytes:
+        return self.text_now.encode("utf-8", "replace")
 
 
-def _plain(lines: TextLines) -> str:
-    return lines.text if "\r" not in lines.text else "\n".join(map(lines.line, range(lines.n_lines)))
+def with_plain_breaks(lines: TextLines) -> TextLines:
+    """A text with "\n" line breaks, which has the same positions."""
+    return lines if "\r" not in lines.text else TextLines("\n".join(map(lines.line, range(lines.n_lines))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +72,7 @@ class Situation:
 
     `index` is the newest snapshot of the folder; a file that is edited right now may be older in it than in `edited`.
     `edited` has the most recently edited file first. `work` limits what a request reads, and ends a superseded one.
+    `is_complete` False: the first index run goes on, so that the index lacks files.
     """
 
     index: RepositoryIndex
@@ -71,11 +81,26 @@ class Situation:
     line: int
     character: int
     work: Work = field(default_factory=Work)
-    parsed: dict[tuple[str, str], Parsed | None] = field(default_factory=dict)  # by path and version, see `before`
+    is_complete: bool = True
+    found: dict[tuple[object, str], Any] = field(default_factory=dict)  # see `once_a_request`
 
     @cached_property
     def edited_by_path(self) -> dict[str, EditedFile]:
         return {file.path: file for file in self.edited}
+
+
+def once_a_request(find: Callable[[Situation, EditedFile], T]) -> Callable[[Situation, EditedFile], T]:
+    """Decorates what several kinds read of an edited file: it is found once in a situation."""
+
+    @wraps(find)
+    def found(situation: Situation, file: EditedFile) -> T:
+        key = find, file.path
+        if key not in situation.found:
+            situation.found[key] = find(situation, file)
+        result: T = situation.found[key]
+        return result
+
+    return found
 
 
 @dataclass(frozen=True, slots=True)

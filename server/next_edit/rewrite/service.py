@@ -34,7 +34,7 @@ from ...secrets import redact
 from ...workspace.buffers import FileFacts, OpenBuffers
 from ...workspace.text import Cursor, TextLines
 from ...workspace.turns import waiting
-from ..values import At, EditedFile, NextEdit, Origin
+from ..values import At, EditedFile, NextEdit, Origin, with_plain_breaks
 from .check import fitting, is_usable
 from .minimal_edits import TextEdit, edits_left, minimal_edits
 from .request import Diagnostic, Region, region_at, rewrite_request
@@ -111,7 +111,7 @@ class Rewrites:
             if found is None or self._withheld(path, lines, facts, found[0]):
                 return ()
             model, rewrite_format = found
-            cursor = self._buffers.located(Cursor(str(path), _with_plain_breaks(lines), *at, session=session), facts)
+            cursor = self._buffers.located(Cursor(str(path), with_plain_breaks(lines), *at, session=session), facts)
             key = (session, cursor.path, cursor.lines.text, tuple(file.hunks for file in edited), model.info.name)
             with self._lock:
                 answer = self._answers.get(key)
@@ -292,8 +292,3 @@ def _next_edits(cursor: Cursor, edited: Sequence[EditedFile], answer: _Answer) -
             origin=Origin(latest.path, latest.start_line),
             evidence=f"{model_name} read the recent edits, the lines around the cursor and related code.",
         )
-
-
-def _with_plain_breaks(lines: TextLines) -> TextLines:
-    """The text with "\\n" line breaks, which has the same positions."""
-    return lines if "\r" not in lines.text else TextLines("\n".join(map(lines.line, range(lines.n_lines))))
