@@ -62,8 +62,42 @@ def fragment_strengths(
     result is the gain over the strengths that come from there.
     """
     found, rows, values = items_below(arrays, arrays.groups, up, floor)
+    at_groups = max_by_key(rows * len(arrays.group_weight) + found, values)
+    return _by_fragment(arrays, up, *at_groups, at_roots)
+
+
+def strengths_in_file(arrays: GraphArrays, nodes: Int64s) -> tuple[Int64s, Floats]:
+    """`fragment_strengths` from single nodes, one a row, to all fragments of their files, without a floor."""
+    n = len(nodes)
+    up = with_ancestors(arrays, ReachedNodes(np.arange(n), nodes.astype(np.int64), np.ones(n)), 0.0)
+    return _by_fragment(arrays, up, *_groups_of_chains(arrays, up))
+
+
+def _groups_of_chains(arrays: GraphArrays, up: ReachedNodes) -> tuple[Int64s, Floats]:
+    """The groups of the files, as keys in order, and their strengths; `up` has one node a row, with all ancestors.
+
+    A group has its strength from the innermost ancestor that contains it. So each ancestor passes its own to two runs
+    of groups: those before and after the subtree of the next node of its row.
+    """
+    before, n_groups = arrays.groups.before.astype(np.int64), len(arrays.group_weight)
+    first, beyond = before[up.nodes], before[arrays.end[up.nodes]]
+    has_next = np.append(up.rows[1:] == up.rows[:-1], False)
+    until, since = beyond.copy(), beyond.copy()
+    inner = has_next.nonzero()[0]
+    until[inner], since[inner] = first[inner + 1], beyond[inner + 1]
+    starts, lengths = np.concatenate([first, since]), np.concatenate([until - first, beyond - since])
+    order = (np.tile(up.rows, 2) * (n_groups + 1) + starts).argsort(kind="stable")
+    starts, lengths, source = starts[order], lengths[order], np.tile(np.arange(len(up.nodes)), 2)[order]
+    groups, source = multi_arange(starts, lengths), source.repeat(lengths)
+    steps = arrays.depth[arrays.groups.node[groups]] - arrays.depth[up.nodes][source]
+    return up.rows[source] * n_groups + groups, up.values[source] * arrays.powers[steps]
+
+
+def _by_fragment(
+    arrays: GraphArrays, up: ReachedNodes, at_group: Int64s, group_values: Floats, at_roots: Floats | None = None
+) -> tuple[Int64s, Floats]:
+    """Strengths of fragments from those at groups, and at the nodes inside groups that are reached themselves."""
     n_groups, n_fragments = len(arrays.group_weight), arrays.n_fragments
-    at_group, group_values = max_by_key(rows * n_groups + found, values)
     row, group = np.divmod(at_group, max(n_groups, 1))
     # A cover node that contains a reached node is reached from inside, not through its parent.
     first = arrays.entries_at.before[up.nodes]

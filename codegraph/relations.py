@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import Floats, Int32s, Int64s, Ints, lookup_sorted, scatter_add, sum_by_key, top_k_per_row
+from .arrays import Floats, Int32s, Int64s, Ints, lookup_sorted, multi_arange, scatter_add, sum_by_key, top_k_per_row
 from .cover import Spans
 from .graph import CodeGraph
 from .graph_arrays import ReachedNodes
@@ -27,6 +27,7 @@ from .path_search import (
     fragment_strengths,
     merge_reached,
     reached_definitions,
+    strengths_in_file,
     with_ancestors,
 )
 from .segmented_graph import GraphSegment, SegmentedGraph
@@ -247,7 +248,7 @@ class Relations:
         here[segmented.file_of_id[fragment_id]] = segmented.mass_of_id[fragment_id]
         row = segmented.mass_of_id * segmented.directories.max_product(here)[segmented.file_of_id]
         row[segmented.file_of_id == segmented.file_of_id[fragment_id]] = 0
-        _, fragments, strengths = _tree_in_file(segment, at, 0.0)
+        _, fragments, strengths = _tree_in_file(segment, at)
         row[segment.arrays.fragment_id[fragments]] = strengths
         return row
 
@@ -278,7 +279,7 @@ class Relations:
             keys.append(own[owner[entry]] * n_definitions + definition)
             values.append(shares[entry] * found.values)
             by_call.append(values[-1] * found.by_call)
-            rows, fragments, strengths = _tree_in_file(segment, at[own], 0.0)
+            rows, fragments, strengths = _tree_in_file(segment, at[own])
             tree_keys.append(own[rows] * n_ids + segment.arrays.fragment_id[fragments])
             tree_values.append(strengths)
         definitions, strengths = sum_by_key(np.concatenate(keys), np.concatenate(values))
@@ -437,13 +438,19 @@ class _CallRow(NamedTuple):
         )
 
 
-def _tree_in_file(segment: GraphSegment, fragments: Int64s, floor: float) -> tuple[Int64s, Int64s, Floats]:
+def _tree_in_file(segment: GraphSegment, fragments: Int64s) -> tuple[Int64s, Int64s, Floats]:
     """Rows of W without calls, inside the files of the fragments: indices of fragments, fragments, strengths."""
     arrays = segment.arrays
     cover, shares, owner = arrays.cover_of(fragments)
-    reached, strengths = fragment_strengths(arrays, with_ancestors(arrays, cover, floor), floor)
-    entries, others = np.divmod(reached, arrays.n_fragments)
-    pairs, strengths = sum_by_key(owner[entries] * arrays.n_fragments + others, shares[entries] * strengths)
+    nodes, row = np.unique(cover.nodes, return_inverse=True)  # fragments slide, so many nodes are in two of them
+    reached, strengths = strengths_in_file(arrays, nodes)
+    bounds = reached.searchsorted(np.arange(len(nodes) + 1) * arrays.n_fragments)
+    counts = np.diff(bounds)[row]
+    found = multi_arange(bounds[row], counts)
+    pairs, strengths = sum_by_key(
+        owner.repeat(counts) * arrays.n_fragments + reached[found] % arrays.n_fragments,
+        shares.repeat(counts) * strengths[found],
+    )
     return *np.divmod(pairs, arrays.n_fragments), strengths
 
 

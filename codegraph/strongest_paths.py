@@ -61,13 +61,13 @@ class StrongestPaths:
         most: float = min(least, self._most)
         known, meeting = min((cost + forward.costs.get(node, inf), node) for node, cost in targets.items())
         most, meeting = (known, meeting) if known < most else (most, -1)
-        while forward.least + backward.least < most:
+        while (at_source := forward.least) + (at_target := backward.least) < most:
             # The search from the source serves the other targets too.
-            one, other = (forward, backward) if forward.least < backward.least + _AHEAD else (backward, forward)
-            for node, cost in one.expand(self._most if one is forward else most - forward.least):
-                total = cost + other.costs.get(node, inf)
-                if total < most:
-                    most, meeting = total, node
+            is_forward = at_source < at_target + _AHEAD
+            one, costs = (forward, backward.costs) if is_forward else (backward, forward.costs)
+            for node, cost in one.expand(self._most if is_forward else most - at_source):
+                if node in costs and cost + costs[node] < most:
+                    most, meeting = cost + costs[node], node
         if meeting < 0:
             return 0.5 ** (least / _HALVING), self._graph.tree_steps(self._source, nearest)
         there = list(forward.way_from(meeting))[::-1]
@@ -102,14 +102,15 @@ class _Search:
         if so_far > self.costs[node]:
             return []
         met = []
+        costs, before, queue = self.costs, self._before, self._queue
         for other, more, step in self._graph.edges(node):
             cost = so_far + more
-            if cost < self.costs.get(other, inf):
-                self.costs[other] = cost
-                self._before[other] = node, step
+            if other not in costs or cost < costs[other]:
+                costs[other] = cost
+                before[other] = node, step
                 met.append((other, cost))
                 if cost < most:
-                    heappush(self._queue, (cost, other))
+                    heappush(queue, (cost, other))
         return met
 
     def way_from(self, node: int) -> Iterator[tuple[int, int]]:
@@ -149,8 +150,10 @@ class _Graph:
         found = self._edges.get(number)
         if found is None:
             is_syntax = number < self._first_directory
-            edges = self._edges_of_syntax(number) if is_syntax else self._edges_of_directory(number)
-            found = self._edges[number] = [edge for edge in edges if edge[0] not in self._hidden]
+            found = self._edges_of_syntax(number) if is_syntax else self._edges_of_directory(number)
+            if self._hidden:
+                found = [edge for edge in found if edge[0] not in self._hidden]
+            self._edges[number] = found
         return found
 
     def _edges_of_syntax(self, number: int) -> list[_Edge]:

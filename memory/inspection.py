@@ -30,7 +30,7 @@ PARTS = ("summary", "gists", "graph", "clues", "notes")
 N_FOUND = 5  # segments that the walk over the graph looks for
 
 NO_MODEL = "It needs a chat model, and none is configured or available."
-NO_QUESTION = "It is about a question."
+NO_QUESTION = "It is about a question, and none is given."
 NOT_STORED = "The model has not read all of this yet."
 WHOLE = "The text fits the context window of the model, so MemoRAG reads it whole."
 NOT_STORED_CLUES = "Clues are not stored: the model writes them for each question."

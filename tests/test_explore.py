@@ -310,6 +310,40 @@ def test_wrong_arguments_are_refused_with_a_sentence(client, name, arguments):
     assert re.search(r"[.?]$", answer.json()["error"])
 
 
+@pytest.mark.parametrize(
+    "name, arguments",
+    [
+        ("file", {"path": "nowhere.py"}),
+        ("file", {"path": ""}),
+        ("symbol", {}),
+        ("symbol", {"symbol": "nowhere_at_all"}),
+        ("symbol", {"symbol": "3 + 4"}),
+        ("symbol", {"path": "README.md", "line": 2}),
+    ],
+)
+def test_a_refusal_names_no_tool_of_agents(client, name, arguments):
+    error = client.post(f"/{TOKEN}/api/{name}", json=arguments).json()["error"]
+    assert not re.search(r"`(search|outline|definition|symbol|path|line)`", error), error
+
+
+def test_a_name_with_many_meanings_says_how_to_choose_one(tmp_path):
+    for number in range(9):
+        (tmp_path / f"m{number}.py").write_text("def run():\n    return 1\n")
+    with Workspace([tmp_path], Config(cache_dir=str(tmp_path / "cache"))) as workspace:
+        workspace.index()
+        with pytest.raises(InvalidArgument, match=r"or its place and name, such as `a.py:12 pay`\.$"):
+            view(workspace, "symbol", {"symbol": "run"})
+
+
+def test_the_code_of_a_long_class_leads_to_the_map_of_its_file(tmp_path):
+    methods = "".join(f"    def step_{number}(self):\n        return {number}\n" for number in range(400))
+    (tmp_path / "long.py").write_text(f"class Long:\n{methods}")
+    with Workspace([tmp_path], Config(cache_dir=str(tmp_path / "cache"))) as workspace:
+        workspace.index()
+        code = view(workspace, "symbol", {"symbol": "Long"})["definitions"]["entries"][0]["code"]
+    assert code.endswith("more lines; the map of the file has its 400 members")
+
+
 def test_requests_without_the_token_are_refused(client):
     for path in ("/", "/wrong/", "/wrong/app.js", "/style.css", "//"):
         assert client.get(path).status_code == 401, path
@@ -324,6 +358,14 @@ def test_a_foreign_host_is_refused(client, host):
 @pytest.mark.parametrize("host", ["127.0.0.1:5", "localhost", "[::1]:5"])
 def test_names_of_this_machine_are_served(client, host):
     assert client.get(f"/{TOKEN}/", headers={"host": host}).status_code == 200
+
+
+def test_a_page_of_another_origin_cannot_read_an_answer(client):
+    other = {"origin": "http://evil.example", "access-control-request-method": "POST"}
+    address = f"/{TOKEN}/api/start"
+    for answer in (client.options(address, headers=other), client.post(address, json={}, headers=other)):
+        assert not [name for name in answer.headers if name.startswith("access-control")]
+        assert answer.headers["cross-origin-resource-policy"] == "same-origin"
 
 
 def test_views_are_read_by_post_alone_and_files_by_name_alone(client):

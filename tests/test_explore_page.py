@@ -44,6 +44,9 @@ VIEWS = {
     "search": "#/search?query=Basket",
     "nothing found": "#/search?query=quokka",
     "unknown symbol": "#/symbol?symbol=nowhere_at_all",
+    "unknown end of a path": "#/path?from=run&to=nowhere_at_all",
+    "unknown document": "#/memory?path=nowhere.md",
+    "document to choose": "#/memory",
 }
 """Every view, with and without what it is about, and a refusal."""
 
@@ -156,6 +159,24 @@ def test_no_view_is_wider_than_the_window(page, server, width):
         assert page.run("document.documentElement.scrollWidth") <= width, name
 
 
+def test_a_long_path_without_spaces_is_broken(browser, tmp_path):
+    folder = tmp_path / "code" / ("a_long_name" * 9) / ("of_a_folder" * 9)
+    folder.mkdir(parents=True)
+    (folder / "file.py").write_text("def leaf(): ...\n\n\ndef root():\n    leaf()\n")
+    with served(tmp_path / "code", environment(tmp_path / "home")) as server:
+        page = browser.page()
+        page.set_size(420, 800)
+        show(page, server, "#/symbol?symbol=leaf")
+        assert page.run("document.documentElement.scrollWidth") <= 420
+        page.close()
+
+
+def test_a_number_and_the_text_after_it_do_not_touch(page, server):
+    page.set_size(420, 800)
+    show(page, server, VIEWS["conversations"])
+    assert page.run("parseFloat(getComputedStyle(document.querySelector('td.n + td')).paddingLeft)") > 0
+
+
 def test_a_name_with_markup_is_text(browser, tmp_path):
     name = "<img src=x onerror=alert(1)>"
     (tmp_path / "code").mkdir()
@@ -169,6 +190,21 @@ def test_a_name_with_markup_is_text(browser, tmp_path):
 
 
 # Keys, and the way back.
+
+
+@pytest.mark.parametrize("name, field", [("unknown end of a path", "#to"), ("unknown document", "#memory-path")])
+def test_what_is_not_found_can_be_corrected(page, server, name, field):
+    show(page, server, VIEWS[name])
+    assert "nowhere" in text(page, ".error")
+    assert page.run(f"document.querySelector('{field}').value").startswith("nowhere")
+
+
+def test_the_same_question_can_be_asked_again(page, server):
+    show(page, server, VIEWS["answer"])
+    page.run("void (document.querySelector('section').id = 'earlier')")
+    page.run("document.querySelector('#ask-question').focus()")
+    page.press("Enter")
+    page.wait_until(f"{ANSWERED} && document.querySelector('section') && !document.querySelector('#earlier')")
 
 
 def test_slash_moves_to_the_search_and_escape_leaves_it(page, server):
@@ -243,6 +279,22 @@ def test_back_and_reload_show_the_same_view(page, server):
     page.wait_for_event(lambda event: event["method"] == "Page.loadEventFired", n_before)
     page.wait_until(f"{ANSWERED} && document.querySelector('.fragments')")
     assert text(page, ".panel h2") == "Fragments for line 5, by weft"
+
+
+def test_a_chosen_strategy_is_still_chosen_after_the_way_back(page, server):
+    show(page, server, VIEWS["line"])
+    page.run("document.querySelector('#strategy').focus()")
+    page.press("f")
+    page.wait_until(f"{ANSWERED} && document.querySelector('.panel h2').textContent.endsWith('by fragrel')")
+    page.run("document.querySelector('#alpha').focus()")
+    for _ in range(10):
+        page.press("ArrowLeft")
+    page.wait_until("location.hash.endsWith('&strategy=fragrel&alpha=0')")
+    go(page, VIEWS["counters"])
+    page.run("history.back()")
+    page.wait_until(f"{ANSWERED} && document.querySelector('.fragments')")
+    assert text(page, ".panel h2") == "Fragments for line 5, by fragrel"
+    assert page.run("document.querySelector('#alpha').value") == "0"
 
 
 # Answers that come late, or not at all.
@@ -345,6 +397,16 @@ def test_a_server_that_does_not_answer_is_tried_again(page, server):
     page.send("Network.emulateNetworkConditions", offline=False, latency=0, downloadThroughput=-1, uploadThroughput=-1)
     page.wait_until(f"{ANSWERED} && document.querySelector('main h1').textContent.startsWith('Counters')")
     assert page.run("document.querySelector('#offline').hidden")
+
+
+def test_a_server_with_another_token_is_said_to_be_one(page, server):
+    show(page, server)
+    page.send("Fetch.enable", patterns=[{"urlPattern": "*/api/*"}])
+    page.run("void (location.hash = '#/stats')")
+    page.send("Fetch.failRequest", requestId=held(page, "stats")["requestId"], errorReason="ConnectionRefused")
+    page.wait_until("!document.querySelector('#offline').hidden")
+    page.send("Fetch.fulfillRequest", requestId=held(page, "start")["requestId"], responseCode=401)
+    page.wait_until("document.querySelector('#offline').textContent.includes('with another address')")
 
 
 # Nothing leaves the machine.
@@ -558,8 +620,11 @@ LIGHTHOUSE_WITHIN_S = 240
 LOADED_WITHIN_MS = 2500
 """The page asks for the state of the server every 5 s, so Lighthouse would wait 45 s for a quiet network."""
 
+REFUSED = ("unknown symbol", "unknown end of a path", "unknown document")
+"""A refusal is an error in the console of the browser, which Lighthouse counts."""
+
 LOOKED_AT = [
-    *((name, "light") for name in VIEWS if name not in ("nothing found", "unknown symbol")),
+    *((name, "light") for name in VIEWS if name not in ("nothing found", *REFUSED)),
     *((name, "dark") for name in ("map", "line")),
 ]
 """The contrast of all views is checked above in both."""

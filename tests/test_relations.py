@@ -11,7 +11,8 @@ from weft.benchmarks.engine.reference_relations import ExactGraph, environment
 from weft.codegraph import CodeGraph, parse_file, relations, strongest_paths
 from weft.codegraph.cover import Spans, cover
 from weft.codegraph.directory_tree import DirectoryTree
-from weft.codegraph.graph_arrays import IdTable
+from weft.codegraph.graph_arrays import IdTable, ReachedNodes
+from weft.codegraph.path_search import fragment_strengths, strengths_in_file, with_ancestors
 from weft.codegraph.relations import Relations
 from weft.codegraph.strongest_paths import StrongestPaths
 from weft.codegraph.weights import Weights
@@ -180,6 +181,17 @@ def test_an_environment_without_cut_off_is_equation_9(include_self):
     scores = np.random.default_rng(1).random(repository.n_ids)
     found = repository.relations.environment(scores, include_self=include_self, cutoff=0)
     np.testing.assert_allclose(found, environment(matrix, scores, include_self=include_self), rtol=1e-9)
+
+
+@pytest.mark.parametrize("weight", [0.5, 0.7])
+def test_strengths_in_a_file_are_those_of_the_general_search(shop, weight):
+    relations = Relations.build(shop.graph, shop.spans, Weights(syntax=weight))
+    arrays = relations._segmented.segments[0].arrays
+    nodes = np.arange(arrays.n_nodes)
+    start = ReachedNodes(nodes, nodes, np.ones(len(nodes)))
+    expected = fragment_strengths(arrays, with_ancestors(arrays, start, 0.0), 0.0)
+    for one, other in zip(strengths_in_file(arrays, nodes), expected, strict=True):
+        assert np.array_equal(one, other)
 
 
 @pytest.mark.parametrize(("size", "stride"), [(6, 3), (20, 10), (5, 1), (4, 4), (200, 100)])

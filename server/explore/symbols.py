@@ -20,6 +20,7 @@ from ..agents.targets import Target, find_target
 from ..agents.values import Answer, Entry
 from ..chat.call_paths import CallStep, confidence, find_call_path
 from ..chat.symbol_queries import overridden, subclasses
+from .hints import for_page
 
 Json = dict[str, Any]
 
@@ -106,7 +107,7 @@ def entry_json(entry: Entry) -> Json:
         "symbol": entry.symbol,
         "text": entry.text,
         "section": entry.section,
-        "code": entry.code,
+        "code": for_page(entry.code),
     }
 
 

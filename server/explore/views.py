@@ -22,6 +22,7 @@ from ..search.as_json import hit_json
 from ..secrets import redact
 from ..workspace.workspace import Workspace
 from . import levels, places, symbols, talks
+from .hints import for_page
 
 Json = dict[str, Any]
 
@@ -61,7 +62,14 @@ def view(workspace: Workspace, name: str, arguments: Mapping[str, Any], cancel: 
     found = VIEWS.get(name)
     if found is None:
         raise InvalidArgument(f"There is no view {name[:80]!r}. Use one of {', '.join(VIEWS)}.")
-    given, cancel = read_arguments(found, arguments), cancel or Cancel()
+    try:
+        return _view(workspace, found, arguments, cancel or Cancel())
+    except InvalidArgument as error:
+        raise InvalidArgument(for_page(str(error))) from error
+
+
+def _view(workspace: Workspace, found: View, arguments: Mapping[str, Any], cancel: Cancel) -> Json:
+    given = read_arguments(found, arguments)
     if found.needs_index:
         with TimeLimit(cancel, INDEX_WITHIN_S) as limit:
             workspace.chat.context.wait_for_index(limit)

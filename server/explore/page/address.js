@@ -15,6 +15,12 @@ export function to(view, args = {}) {
   return `#/${view}${query ? `?${query}` : ""}`;
 }
 
+/** Go to an address; the view of the current one is shown anew. */
+export function open(address) {
+  if (location.hash === address) dispatchEvent(new HashChangeEvent("hashchange"));
+  else location.hash = address;
+}
+
 /** A link to a line of a file. */
 export const place = (path, line, text = `${path}:${line}`) => h("a", { href: to("file", { path, line }) }, text);
 
@@ -23,7 +29,6 @@ export const toSymbol = ({ symbol, path, line }) => to("symbol", { symbol, path,
 
 /** A link to a symbol. */
 export const symbolLink = (each) => h("a", { href: toSymbol(each) }, each.symbol);
-
 
 /** The folders above a path as links; the last part is the page itself. */
 export function crumbs(root, path) {

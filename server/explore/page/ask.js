@@ -1,8 +1,8 @@
 // Questions about the code: the answer, its checked citations, and all evidence with its scores.
 
 import { place } from "./address.js";
-import { view } from "./api.js";
-import { code, counted, empty, h, list, number, preview, section, soft, table } from "./dom.js";
+import { Refused, refusal, view } from "./api.js";
+import { code, counted, empty, h, list, number, preview, problem, section, soft, table } from "./dom.js";
 import { fieldForm } from "./forms.js";
 
 export async function showAsk(args, { signal }) {
@@ -10,7 +10,8 @@ export async function showAsk(args, { signal }) {
   const head = [h("h1", {}, "Ask about the code"), fieldForm({
     view: "ask", field: "question", label: "Question", value: question, button: "Ask" })];
   if (!question) return [...head, soft("The answer comes with its evidence and their scores. Nothing of it is stored.")];
-  const found = await view("ask", { question }, signal);
+  const found = await view("ask", { question }, signal).catch(refusal);
+  if (found instanceof Refused) return [...head, problem(found)];
   const cited = (each) => place(each.path, each.startLine + 1, each.place);
   const dropped = found.nDropped ? ` ${counted(found.nDropped, "citation")} did not hold.` : "";
   const parts = (each) => each.parts.map((part) => `${part.name} ${number(part.value)}`).join(", ");

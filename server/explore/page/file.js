@@ -35,15 +35,20 @@ export async function showFile(args, { signal, onShown }) {
     });
   };
   const complete = () => showCompleted(async (own) => completion(await view("completion", { path, line }, own)));
+  const remember = () => history.replaceState(history.state, "", to("file", { path, line, ...ranking.changed() }));
   const choose = (chosen) => {
     line = chosen;
-    history.replaceState(history.state, "", to("file", { path, line }));
+    remember();
     button.textContent = `Complete at the end of line ${line}`;
     showCompleted(() => []);
     retrieve();
   };
 
-  const ranking = rankingForm(settings, () => isAsked && retrieve());
+  const ranking = rankingForm(settings, args, () => {
+    if (!isAsked) return;
+    remember();
+    retrieve();
+  });
   const button = h("button", { type: "button", onclick: complete }, `Complete at the end of line ${line}`);
   const lines = listing(file, line, choose);
   onShown(() => {

@@ -1,6 +1,6 @@
 // A form with one field, which leads to a view with its value as an argument.
 
-import { to } from "./address.js";
+import { open, to } from "./address.js";
 import { h } from "./dom.js";
 
 /** `more` are other arguments of the view; they stay as they are. */
@@ -9,6 +9,6 @@ export function fieldForm({ view, field, label, value = "", placeholder = "", bu
   const input = h("input", { id, name: field, value, placeholder, maxlength: 2000, autocomplete: "off" });
   return h("form", { class: "field", "aria-label": label, onsubmit: (event) => {
     event.preventDefault();
-    location.hash = to(view, { ...more, [field]: input.value.trim() });
+    open(to(view, { ...more, [field]: input.value.trim() }));
   } }, h("label", { for: id }, label), input, h("button", {}, button));
 }

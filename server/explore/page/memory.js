@@ -1,20 +1,29 @@
 // What the memory strategies know of a document or a conversation; the model reads nothing for it.
 
-import { view } from "./api.js";
-import { counted, empty, h, list, section, soft, table } from "./dom.js";
+import { place, to } from "./address.js";
+import { Refused, refusal, view } from "./api.js";
+import { counted, empty, h, list, problem, section, soft, table } from "./dom.js";
 import { entityDrawing } from "./entities.js";
 import { fieldForm } from "./forms.js";
 
 const MAX_BESIDE = 5; // relations of an entity in the table
 const MAX_PLACES = 4;
 
+/** A form for a document, which leads to its memory. */
+export const documentForm = (path) => fieldForm({
+  view: "memory", field: "path", label: "Path", value: path, placeholder: "README.md" });
+
 export async function showMemory(args, { signal }) {
   const { path = "", conversation = "", question = "" } = args;
-  const found = await view("memory", { path, conversation, question }, signal);
+  const form = documentForm(path);
+  if (!path && !conversation) return [h("h1", {}, "Memory of a document"), form];
+  const found = await view("memory", { path, conversation, question }, signal).catch(refusal);
+  if (found instanceof Refused) return [h("h1", {}, "Memory of a document"), form, problem(found)];
   const part = (title, name, shown) => section(title, found[name] === null ? empty(found.missing[name]) : shown(found[name]));
   const texts = (values) => (values.length ? list(values.map((each) => [each])) : empty("None."));
   return [
     h("h1", {}, `Memory: ${found.title}`),
+    h("p", {}, conversation ? h("a", { href: to("talks", { id: conversation }) }, "The conversation") : place(path, 1, path)),
     fieldForm({ view: "memory", field: "question", label: "For the question", value: question, more: { path, conversation } }),
     h("div", { class: "columns" },
       part("Summary", "summary", (text) => h("p", {}, text || "Empty.")),

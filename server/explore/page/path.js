@@ -1,8 +1,8 @@
 // The path of calls between two symbols, and their relation.
 
-import { place, symbolLink, to } from "./address.js";
-import { view } from "./api.js";
-import { bar, counted, empty, h, number, section, soft } from "./dom.js";
+import { open, place, symbolLink, to } from "./address.js";
+import { Refused, refusal, view } from "./api.js";
+import { bar, counted, empty, h, number, problem, section, soft } from "./dom.js";
 
 /** A form for two symbols, which leads to their path. */
 export function pathForm(from, target) {
@@ -10,7 +10,7 @@ export function pathForm(from, target) {
     h("input", { id: name, name, value, required: true, maxlength: 500, autocomplete: "off", spellcheck: "false" }));
   return h("form", { class: "path", "aria-label": "Path between two symbols", onsubmit: (event) => {
     event.preventDefault();
-    location.hash = to("path", Object.fromEntries(new FormData(event.target)));
+    open(to("path", Object.fromEntries(new FormData(event.target))));
   } }, field("from", "From", from), field("to", "To", target), h("button", {}, "Show the path"));
 }
 
@@ -20,7 +20,8 @@ export async function showPath(args, { signal }) {
     return [...head, soft("Give two names such as ", h("code", {}, "pay"), " or ", h("code", {}, "Shop.pay"),
       ", or a place and a name such as ", h("code", {}, "shop.py:12 pay"), ".")];
   }
-  const found = await view("path", { from: args.from, to: args.to }, signal);
+  const found = await view("path", { from: args.from, to: args.to }, signal).catch(refusal);
+  if (found instanceof Refused) return [...head, problem(found)];
   return [
     ...head,
     section("Calls", found.steps.length ? calls(found) : empty("No call path leads from one to the other.")),

@@ -1,6 +1,6 @@
 // The search of the header: suggestions while one types, and the view with all results.
 
-import { place, to, toSymbol } from "./address.js";
+import { open as openAddress, place, to, toSymbol } from "./address.js";
 import { view } from "./api.js";
 import { empty, h, preview, soft } from "./dom.js";
 
@@ -77,8 +77,8 @@ export function searchBox(leave) {
     close();
     if (link) {
       leave();
-      location.hash = link.hash;
-    } else if (query) location.hash = to("search", { query });
+      openAddress(link.hash);
+    } else if (query) openAddress(to("search", { query }));
   });
   input.form.addEventListener("focusout", (event) => input.form.contains(event.relatedTarget) || close());
   suggestions.addEventListener("pointerdown", (event) => event.preventDefault()); // the focus stays in the box

@@ -49,11 +49,12 @@ export async function watchStatus(again) {
 export async function reconnect(again, error = null) {
   if (isTrying) return;
   isTrying = true;
-  offline.textContent = `${error ? `${error.message} ` : ""}The page tries again every ${RETRY_S} seconds.`;
+  const tell = (words) => { offline.textContent = `${words}The page tries again every ${RETRY_S} seconds.`; };
+  tell(error ? `${error.message} ` : "");
   offline.hidden = false;
   while (isTrying) {
     await pause(RETRY_S);
-    await look().then(() => { isTrying = false; }, () => {});
+    await look().then(() => { isTrying = false; }, (latest) => tell(`${latest.message} `));
   }
   offline.hidden = true;
   again();

@@ -4,6 +4,7 @@ import { place, to } from "./address.js";
 import { view } from "./api.js";
 import { code, counted, empty, h, list, section, soft, table } from "./dom.js";
 import { fieldForm } from "./forms.js";
+import { documentForm } from "./memory.js";
 
 const date = (seconds) => new Date(seconds * 1000).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
 
@@ -21,7 +22,7 @@ async function conversations(args, { signal }) {
     h("h1", {}, "Conversations and memory"),
     section("Conversations", fieldForm({ view: "talks", field: "text", label: "With the words", value: text, button: "Filter" }),
       rows.length ? table("Most recent first", ["first question", "turns", "last", "memory"], rows) : empty(none)),
-    section("Memory of a document", fieldForm({ view: "memory", field: "path", label: "Path", placeholder: "README.md" })),
+    section("Memory of a document", documentForm("")),
   ];
 }
 
