@@ -248,11 +248,14 @@ def test_the_mcp_server_of_the_folder_is_offered_starts_and_answers(shop, vscode
     assert {tool["description"] for tool in tools()} == {tool.description for tool in TOOLS.values()}
     name = next(tool["name"] for tool in tools() if tool["name"].endswith("_definition"))
     assert "part_3.py:5" in shop.call("invokeTool", name=name, input={"symbol": "handle_3"})["text"]
+    # The output of a server that ends gives way to another one, which takes the focus of the next test.
+    shop.wait(".part.panel", "Output")
+    shop.command("View: Hide Panel")
+    shop.gone(".part.panel")
 
 
 def test_the_chat_lists_the_tools_and_the_setting_hides_them(shop, vscode, waiting, picture):
     shop.press("Control+Alt+i")
-    # The output of an MCP server that starts takes the focus.
     shop.click(".chat-editor-container .monaco-editor")
     shop.wait(".chat-editor-container .monaco-editor.focused")
 
