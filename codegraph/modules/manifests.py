@@ -27,18 +27,12 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 from xml.parsers import expat
 
-from ...errors import ControlFlow
+from .data_files import Invalid, read_json, read_json_value, read_toml
 from .paths import is_absolute
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 Facts: TypeAlias = dict[str, Any]
 
@@ -62,51 +56,9 @@ def read_manifest(path: str, text: str) -> tuple[str, tuple[str, ...]]:
         return "", ()
     try:
         facts = found[1](text.removeprefix("\ufeff"))
-    except _Invalid as error:
+    except Invalid as error:
         return "", (f"`{path}` {error}; its module names are not used. Correct the file.",)
     return json.dumps({key: value for key, value in facts.items() if value}, separators=(",", ":")), ()
-
-
-class _Invalid(ControlFlow):
-    """Why a manifest is not valid, as a clause without its subject."""
-
-
-# JSON with comments
-
-# An unclosed string or comment matches too: a pattern that failed there would take quadratic time.
-_STRING = r'("(?:[^"\\\n]|\\.)*"?)'
-_COMMENT = re.compile(_STRING + r"|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
-_TRAILING_COMMA = re.compile(_STRING + r"|,(?=\s*[}\]])", re.DOTALL)
-
-
-def _json(text: str) -> Facts:
-    """The object of a JSON text with comments and trailing commas."""
-    value = _json_value(text)
-    if not isinstance(value, dict):
-        raise _Invalid("contains no JSON object")
-    return value
-
-
-def _json_value(text: str) -> Any:
-    try:
-        return _loads(text)
-    except ValueError:
-        # Line breaks of comments stay, for the line of an error.
-        without = _COMMENT.sub(lambda found: found[1] or "\n" * found[0].count("\n"), text)
-        without = _TRAILING_COMMA.sub(lambda found: found[1] or "", without)
-        try:
-            return _loads(without)
-        except json.JSONDecodeError as error:
-            raise _Invalid(f"is not valid JSON on line {error.lineno}") from None
-        except ValueError:
-            raise _Invalid("is not valid JSON") from None
-
-
-def _loads(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except RecursionError:
-        raise _Invalid("is nested too deeply") from None
 
 
 def _string(value: object) -> str:
@@ -132,7 +84,7 @@ _MAX_DEPTH = 20
 
 
 def _package(text: str) -> Facts:
-    data = _json(text)
+    data = read_json(text)
     workspaces = data.get("workspaces")
     exports = data.get("exports")
     return {
@@ -145,7 +97,7 @@ def _package(text: str) -> Facts:
 
 
 def _deno(text: str) -> Facts:
-    data = _json(text)
+    data = read_json(text)
     exports = data.get("exports")
     return {
         "name": _string(data.get("name")),
@@ -201,7 +153,7 @@ def _pnpm_workspace(text: str) -> Facts:
 
 
 def _tsconfig(text: str) -> Facts:
-    data = _json(text)
+    data = read_json(text)
     options = _table(data.get("compilerOptions"))
     references = data.get("references")
     paths = {key: _strings(targets) for key, targets in _table(options.get("paths")).items()}
@@ -251,7 +203,7 @@ def _go(text: str) -> Facts:
 def _go_mod(text: str) -> Facts:
     facts = _go(text)
     if not facts["module"]:
-        raise _Invalid("has no `module` line")
+        raise Invalid("has no `module` line")
     return facts
 
 
@@ -263,7 +215,7 @@ _MSBUILD = (".csproj", ".props", ".targets")
 def _msbuild(text: str) -> Facts:
     """The items `<Using Include="A.B;C"/>` of a project."""
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise _Invalid("contains a document type declaration")
+        raise Invalid("contains a document type declaration")
     parser = expat.ParserCreate()
     found: list[str] = []
 
@@ -275,7 +227,7 @@ def _msbuild(text: str) -> Facts:
     try:
         parser.Parse(text.encode("utf-8", "replace"), True)
     except expat.ExpatError as error:
-        raise _Invalid(f"is not valid XML on line {error.lineno}") from None
+        raise Invalid(f"is not valid XML on line {error.lineno}") from None
     return {"usings": list(dict.fromkeys(name for name in found if name and "$(" not in name))}
 
 
@@ -286,13 +238,7 @@ _TARGET_KINDS = {"bench": "benches", "bin": "src/bin", "example": "examples", "t
 
 def _cargo(text: str) -> Facts:
     """A package, a workspace, or both."""
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        line = re.search(r"line (\d+)", str(error))
-        raise _Invalid(f"is not valid TOML{f' on line {line[1]}' if line else ''}") from None
-    except RecursionError:
-        raise _Invalid("is nested too deeply") from None
+    data = read_toml(text)
     package, library = _table(data.get("package")), _table(data.get("lib"))
     targets = {kind: data.get(kind) for kind in _TARGET_KINDS}
     tables = [data, *_table(data.get("target")).values()]
@@ -350,10 +296,10 @@ _QUOTE_OR_ESCAPE = re.compile(r"""\\(?=[\s"'\\])|["']""")
 def _compile_commands(text: str) -> Facts:
     """The include directories of a compilation database, each once, and an even sample of its files."""
     if len(text) > _MAX_CHARACTERS:
-        raise _Invalid(f"is longer than {_MAX_CHARACTERS:,} characters")
-    commands = _json_value(text)
+        raise Invalid(f"is longer than {_MAX_CHARACTERS:,} characters")
+    commands = read_json_value(text)
     if not isinstance(commands, list):
-        raise _Invalid("contains no JSON list")
+        raise Invalid("contains no JSON list")
     found: dict[tuple[str, str], None] = {}
     files: dict[tuple[str, str], None] = {}
     for entry in map(_table, commands):

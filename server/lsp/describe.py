@@ -95,6 +95,23 @@ def with_tools(package: str) -> str:
     return package[:start] + indent(text, " " * 4).lstrip() + package[end:]
 
 
+# Icons of VS Code.
+_ICONS = {
+    "search": "search",
+    "definition": "symbol-method",
+    "callers": "call-incoming",
+    "callees": "call-outgoing",
+    "references": "references",
+    "related": "link",
+    "impact": "target",
+    "ask": "comment-discussion",
+    "outline": "list-tree",
+    "remember": "note",
+    "forget": "trash",
+    "recall": "history",
+}
+
+
 def _tool(tool: Tool) -> dict[str, Any]:
     return {
         "name": f"weft_{tool.name}",
@@ -105,7 +122,7 @@ def _tool(tool: Tool) -> dict[str, Any]:
         "modelDescription": tool.description,
         "userDescription": tool.description.partition(". ")[0].removesuffix(".") + ".",
         "canBeReferencedInPrompt": True,
-        "icon": "$(search)",
+        "icon": f"$({_ICONS[tool.name]})",
         "inputSchema": tool.input_schema(),
     }
 

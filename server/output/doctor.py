@@ -116,9 +116,7 @@ def _agents(folders: Sequence[Path]) -> Iterator[CheckResult]:
     if importlib.util.find_spec("mcp") is None:
         yield CheckResult("agents", f"`weft mcp` needs an extra: {install_command('mcp')}")
     for agent in found:
-        file = agent.known_in(folders)
-        known = f"knows Weft by {file}" if file else f"does not know Weft; {agent.step}"
-        yield CheckResult(f"agent {agent.name}", known)
+        yield CheckResult(f"agent {agent.name}", agent.state(folders))
 
 
 def _packages() -> CheckResult:

@@ -42,8 +42,8 @@ export class Explorer implements vscode.Disposable {
       await this.start(folder, at && `${at.file}:${at.line}`);
       return;
     }
-    const address = await readFile(running.addressFile, "utf8").catch(() => undefined);
-    if (address === undefined) {
+    const address = await readFile(running.addressFile, "utf8").catch(() => "");
+    if (address === "") {
       void vscode.window.showInformationMessage("Weft: The page is starting; its terminal shows the progress.");
       return;
     }

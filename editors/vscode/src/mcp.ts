@@ -7,10 +7,10 @@ import * as vscode from "vscode";
 import { readHost } from "./host";
 import { showNotFound } from "./install";
 import { locate } from "./locate";
+import { TOOLS_SETTING } from "./tools";
 
 /** In package.json. */
 const PROVIDER = "weft";
-const SETTING = "weft.agents.tools";
 
 /** What is used of VS Code's `McpStdioServerDefinition`. */
 interface Definition {
@@ -72,12 +72,12 @@ export function registerMcpServers(context: vscode.ExtensionContext): void {
     changes,
     (lm as Interface).registerMcpServerDefinitionProvider(PROVIDER, provider),
     vscode.workspace.onDidChangeWorkspaceFolders(() => changes.fire()),
-    vscode.workspace.onDidChangeConfiguration((event) => event.affectsConfiguration(SETTING) && changes.fire()),
+    vscode.workspace.onDidChangeConfiguration((event) => event.affectsConfiguration(TOOLS_SETTING) && changes.fire()),
   );
 }
 
 function isOffered(): boolean {
-  return vscode.workspace.getConfiguration().get<string>(SETTING) === "mcp";
+  return vscode.workspace.getConfiguration().get<string>(TOOLS_SETTING) === "mcp";
 }
 
 /** A label for each folder on disk: VS Code finds a definition by its label, so no two are equal. */

@@ -164,6 +164,19 @@ def test_explore_begins_at_the_cursor_and_goes_on_at_another_line(exploring):
     end_page(exploring)
 
 
+def test_explore_says_that_the_page_is_starting_until_its_address_is_written(exploring, tmp_path):
+    program = tmp_path / "bin" / "weft"
+    program.write_text('#!/bin/sh\necho begun; : >"$4"; read answer; rm -f "$4"\n')
+    exploring.edit("part_3.py")
+    assert begin_page(exploring) == ["begun"]
+    exploring.keys(r"<C-\><C-n>")
+    exploring.nv.command(f"Weft explore {exploring.folder}/part_2.py:4")
+    exploring.wait(exploring.notices, "a notice")
+    assert "the page is starting" in exploring.notices()[0] and exploring.lua("return _G.opened") == []
+    exploring.keys("i")
+    end_page(exploring)
+
+
 def test_explore_shows_unsaved_text_of_a_shared_server_and_the_map_without_a_file(exploring):
     exploring.lua("require('weft.config').options.shared = true")
     exploring.edit("not_saved.py", CALL)

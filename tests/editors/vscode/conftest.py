@@ -26,6 +26,8 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
+NOWHERE = Path("/nowhere")
+"""The folder of a window without one."""
 # Longer than the time limits of the driver, whose errors have the reason.
 ANSWER_S = 90
 
@@ -213,7 +215,7 @@ class Window:
         for file in sorted(self._calls.glob("*.json"), key=lambda each: each.stat().st_mtime, reverse=True):
             found = json.loads(file.read_text())
             is_running = Path("/proc", file.stem).exists()
-            if is_running and str(self.folder.resolve()) in (str(Path(each).resolve()) for each in found["folders"]):
+            if is_running and self.folder.resolve() in [Path(each).resolve() for each in found["folders"] or [NOWHERE]]:
                 port: int = found["port"]
                 return port
         return None
@@ -340,6 +342,14 @@ class VSCode:
         """The settings of the machine and of the user, as they are on disk."""
         files = (self.home / "user" / scope / "settings.json" for scope in ("Machine", "User"))
         return {name: value for file in files for name, value in json.loads(file.read_text()).items()}
+
+    def open_empty(self) -> Window:
+        """Opens a window without a folder."""
+        number = self._driver.ask("open", url=f"{self._url}/?ew=true")
+        window = Window(self._driver, number, NOWHERE, self.home / "calls", self._until)
+        self.windows.append(window)
+        window.wait(".monaco-workbench .part.statusbar")
+        return window
 
     def open(self, place: Path, file: str | None = None, *, ready: bool = True, **options: Any) -> Window:
         """Opens a window on a folder or a `.code-workspace` file; waits for the index if `ready`."""
@@ -537,6 +547,8 @@ def shop(vscode: VSCode, shop_workspace: Path, shop_files: dict[str, str]) -> It
     yield window
     vscode.wire.order(blank=None, fill=None, hold=None, freeze=None)
     vscode.set()
+    for other in [each for each in vscode.windows if each is not window]:
+        vscode.close(other)  # of a test that failed: `Window.call` would reach it
     window.close_editors()
     for file in window.folder.iterdir():
         if file.name not in shop_files:

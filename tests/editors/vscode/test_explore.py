@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import urllib.parse
 import urllib.request
+from pathlib import Path
 
 import pytest
 
+EXTENSION = Path(__file__).parents[3] / "editors" / "vscode"
 TERMINAL = ".terminal-wrapper.active .xterm-rows"
 
 
@@ -88,6 +91,13 @@ def test_the_menu_of_the_status_item_and_the_explanation_lead_to_the_page(shop, 
     picture(shop, "status-menu")
     shop.click(".quick-input-widget .monaco-list-row", "Explore")
     opened(shop, waiting, "path=part_0.py&line=1")
+
+
+def test_the_type_of_its_tasks_is_declared():
+    # VS Code writes an error for each recent task of a type that no extension declares.
+    source = (EXTENSION / "src" / "setup.ts").read_text("utf-8")
+    (declared,) = json.loads((EXTENSION / "package.json").read_text("utf-8"))["contributes"]["taskDefinitions"]
+    assert f'new vscode.Task({{ type: "{declared["type"]}" }}' in source
 
 
 def test_without_the_extra_the_terminal_names_the_command_and_asks(shop, vscode, tmp_path, waiting, picture):

@@ -98,7 +98,7 @@ def test_a_note_is_stored_after_a_confirmation_that_shows_it(till, picture):
     note = "Tills close *at six*."
     call = Background(lambda: invoke(till, "remember", input={"text": note, "topic": "hours"}))
     asked = till.wait(DIALOG)
-    assert "Remember a note?" in asked and note in asked
+    assert "Remember a note?" in asked and f"hours: {note}" in asked
     picture(till, "tool-confirmation")
     till.press("Escape")
     refused = call.result()
@@ -112,6 +112,12 @@ def test_a_note_is_stored_after_a_confirmation_that_shows_it(till, picture):
     till.click(f"{DIALOG} .monaco-button", "Yes")
     assert "Deleted note 1" in call.result()["text"]
     assert note not in text(till, "recall", question="When do tills close?")
+    # The server takes a number as text, too.
+    call = Background(lambda: invoke(till, "forget", input={"note": "7"}))
+    assert "Weft deletes note 7" in till.wait(DIALOG)
+    till.click(f"{DIALOG} .monaco-button", "Yes")
+    assert "There is no note 7" in call.result()["text"]
+    assert {name for name, tool in TOOLS.items() if tool.writes} == {"remember", "forget"}
 
 
 @pytest.mark.parametrize(
@@ -124,10 +130,13 @@ def test_a_note_is_stored_after_a_confirmation_that_shows_it(till, picture):
         ("outline", {"path": "../secret"}, "outside of the workspace"),
         ("related", {"path": "till.py", "line": -1}, "`line` is -1"),
         ("definition", {"symbol": "x" * 100_000}, "characters"),
+        ("remember", {"text": " "}, "The note is empty"),
+        ("forget", {}, "`note` is missing"),
     ],
 )
 def test_a_wrong_call_is_an_answer_that_says_what_to_do(till, name, arguments, told):
     assert told in text(till, name, **arguments)
+    assert not till.texts(DIALOG)
 
 
 def test_a_cancelled_call_ends_and_is_cancelled_in_the_server(till, vscode):
@@ -200,14 +209,47 @@ def test_in_a_window_of_two_folders_paths_begin_with_the_folder(shop, vscode):
         vscode.wire.wait("weft/didChangeStatus", lambda s: s["kind"] == "ready" and len(s["folders"]) == 1, after=mark)
 
 
-def test_the_mcp_server_of_the_folder_is_offered_starts_and_answers(shop, vscode, waiting, picture):
+def test_without_a_folder_the_answer_asks_for_one(vscode):
+    window = vscode.open_empty()
+    try:
+        assert "Ask the person to open a folder" in text(window, "search", query="Till")
+    finally:
+        vscode.close(window)
+
+
+def test_other_extensions_call_the_tools_only_where_the_setting_offers_them(shop, vscode, waiting):
+    def answers():
+        return "part_3.py:5" in invoke(shop, "definition", input={"symbol": "handle_3"}).get("text", "")
+
+    assert answers()
+    for setting in ("off", "mcp"):
+        vscode.set({"weft.agents.tools": setting})
+        waiting(lambda: not answers(), "the end of the tools")
+        assert "error" in invoke(shop, "definition", input={"symbol": "handle_3"})
+        vscode.set()
+        waiting(answers, "the tools")
+
+
+@pytest.fixture
+def own_window(vscode, shop_workspace):
+    """A window of its own: VS Code gives the focus to the output of an MCP server, at any time until long after the end
+    of the test.
+    """
+    window = vscode.open(shop_workspace)
+    window.folder = shop_workspace.parent / "shop"
+    yield window
+    vscode.close(window)
+    vscode.set()
+
+
+def test_the_mcp_server_of_the_folder_is_offered_starts_and_answers(own_window, vscode, waiting, picture):
+    shop = own_window
     vscode.set({"weft.agents.tools": "mcp"})
     shop.command("MCP: List Servers")
     picture(shop, "mcp-servers")
-    # The list changes while servers are found, so the row is chosen by its name.
+    # The list changes while servers are found, and with it the focused row: the row is clicked.
     shop.fill(".quick-input-widget input.input", "Weft")
-    shop.wait(".quick-input-widget .monaco-list-row.focused", "Weft")
-    shop.press("Enter")
+    shop.click(".quick-input-widget .monaco-list-row", "Weft")
     shop.wait(".quick-input-widget .monaco-list-row", "Start Server")
     picture(shop, "mcp-server")
     shop.click(".quick-input-widget .monaco-list-row", "Start Server")
@@ -219,3 +261,35 @@ def test_the_mcp_server_of_the_folder_is_offered_starts_and_answers(shop, vscode
     assert {tool["description"] for tool in tools()} == {tool.description for tool in TOOLS.values()}
     name = next(tool["name"] for tool in tools() if tool["name"].endswith("_definition"))
     assert "part_3.py:5" in shop.call("invokeTool", name=name, input={"symbol": "handle_3"})["text"]
+
+
+def test_the_chat_lists_the_tools_and_the_setting_hides_them(shop, vscode, waiting, picture):
+    # The chat reads the list once, and the test before this one may have changed the setting.
+    waiting(lambda: "error" not in invoke(shop, "outline", input={}), "the tools")
+    shop.press("Control+Alt+i")
+    shop.click(".chat-editor-container .monaco-editor")
+    shop.wait(".chat-editor-container .monaco-editor.focused")
+
+    def listed():
+        return [row.split("\n")[0] for row in shop.texts(".suggest-widget .monaco-list-row")]
+
+    shop.type("#weft")
+    waiting(lambda: set(listed()) == {f"#weft{name.capitalize()}" for name in TOOLS}, "the tools in the chat")
+    picture(shop, "chat-tools")
+    shop.press("Escape")
+    shop.call("command", id="workbench.action.chat.configureTools", isAwaited=False)
+    shop.wait(".quick-input-widget .monaco-list-row", "Weft")
+    picture(shop, "tool-picker")
+    shop.press("Escape")
+    shop.gone(".quick-input-widget")
+    vscode.set({"weft.agents.tools": "off"})
+    shop.click(".chat-editor-container .monaco-editor")
+
+    def is_hidden():
+        shop.press("Control+a")
+        shop.type("#weft")
+        return not listed()
+
+    waiting(is_hidden, "no tools in the chat")
+    shop.press("Control+a", "Delete")
+    shop.command("View: Hide Secondary Side Bar")

@@ -35,7 +35,7 @@ function M._open(place)
     return M._start(root, place)
   end
   local ok, lines = pcall(vim.fn.readfile, M._address_files[root])
-  if not ok then
+  if not (ok and lines[1]) then
     return notice.info('the page is starting; its terminal shows the progress.')
   end
   M._browse(lines[1] .. M._fragment(root, place))
