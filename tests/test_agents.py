@@ -534,6 +534,8 @@ def test_a_constructor_is_not_called_through_that_of_its_base(tmp_path):
         shown = lines(workspace, "callers", symbol="Till.__init__")
         assert shown[:2] == ["1 call of Till.__init__ (a.py:4)", "a.py:8 f: def f(): return Till(), Shop()"]
         assert not any("overrides" in line for line in shown)
+        shown = lines(workspace, "impact", symbol="Till.__init__")
+        assert shown[1:3] == ["Uses:", "a.py:2 Shop.__init__ (definition), :8 f"]  # and not `super().__init__()` of Bar
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from ...retrieval import Location
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_document, is_test
 from ...retrieval.questions.units import Unit, units_of
-from ..chat.symbol_queries import Reference, callees, callers, may_call, overridden, unresolved_calls
+from ..chat.symbol_queries import Reference, callees, callers, is_constructor, may_call, overridden, unresolved_calls
 from ..symbols.occurrences import files_with, is_parsed
 from .folders import Folder, Folders
 from .targets import Target
@@ -94,9 +94,7 @@ def callers_of(target: Target) -> Answer:
     bases: list[NamedDefinition] = []
     for named in target.definitions:
         found.update(((call.path, call.line), call) for call in callers(index, named))
-        symbols = index.graph.symbols(named.path)
-        if symbols is None or not symbols.is_constructor(named.definition.qualified_name):  # which no call dispatches
-            bases += overridden(index, named)
+        bases += overridden(index, named)
     through = [call for named in bases for call in callers(index, named) if (call.path, call.line) not in found]
     uses = uses_of(target, with_text=False, time_limit_s=CALLERS_WITHIN_S)
     by_name = [
@@ -122,7 +120,8 @@ def callers_of(target: Target) -> Answer:
     below = [
         f"{each.enclosing} ({folder.shown(each.path)}:{each.lines[0] + 1})" for each in uses.groups if _is_below(each)
     ]
-    if below and not uses.above:  # else they may be beside it
+    is_dispatched = not any(is_constructor(index, named) for named in target.definitions)
+    if below and is_dispatched and not uses.above:  # else they may be beside it
         more = f" and {len(below) - MAX_BELOW} more" if len(below) > MAX_BELOW else ""
         notes += (f"Not listed: calls of what overrides or implements it, {', '.join(below[:MAX_BELOW])}{more}.",)
     files = files_with(index, target.name.rpartition(".")[2], None)

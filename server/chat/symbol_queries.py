@@ -58,13 +58,22 @@ def callers(index: RepositoryIndex, named: NamedDefinition) -> list[Reference]:
 
 
 def overridden(index: RepositoryIndex, named: NamedDefinition) -> list[NamedDefinition]:
-    """The methods of base classes and interfaces that a method overrides, nearest first."""
+    """The methods of base classes and interfaces that a method overrides, nearest first.
+
+    None for a constructor: no call of a base class's constructor reaches that of a class below.
+    """
     owner, _, method = named.definition.qualified_name.rpartition(".")
-    if not owner:
+    if not owner or is_constructor(index, named):
         return []
     classes, _, n_parts = TypedResolver(index.graph).mro(named.path, owner)
     found = {(path, base): index.graph.definition(path, f"{base}.{method}") for path, base in classes[n_parts:]}
     return [NamedDefinition(path, each) for (path, _), each in found.items() if each is not None]
+
+
+def is_constructor(index: RepositoryIndex, named: NamedDefinition) -> bool:
+    """Whether a definition makes objects of its class."""
+    symbols = index.graph.symbols(named.path)
+    return symbols is not None and symbols.is_constructor(named.definition.qualified_name)
 
 
 def callers_by_name(index: RepositoryIndex, name: str, definitions: Sequence[NamedDefinition] = ()) -> list[Reference]:
