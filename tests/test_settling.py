@@ -17,7 +17,7 @@ from weft.server.config import Config
 from weft.server.workspace.analysis import analyse
 from weft.server.workspace.snapshot import FolderSnapshot
 from weft.server.workspace.workspace import Workspace
-from weft.server.workspace.writer import Writer
+from weft.server.workspace.writer import Writer, WriterClosed
 
 PATHS = ("a.py", "b.py", "pkg/c.py", "pkg/d.py")
 LINES = ("from a import pay", "def pay(): ...", "pay()", "total = pay()", "class Till:\n    def open(self): pay()", "")
@@ -212,3 +212,12 @@ def test_an_empty_file_is_added_to_a_mapped_index(tmp_path: Path) -> None:
         workspace.index()
         snapshot = workspace._folders.with_lone[0].snapshot.index
         assert snapshot.n_lines_of("empty.py") == snapshot.n_lines_of("shop_1.py") == 0
+
+
+def test_a_closed_writer_says_so():
+    writer = Writer()
+    writer.close()
+    with pytest.raises(WriterClosed):
+        writer.run(lambda: None)
+    with pytest.raises(WriterClosed):
+        writer.submit(lambda: None)

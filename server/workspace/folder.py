@@ -44,7 +44,7 @@ from .reconcile import ComparisonResult
 from .snapshot import FolderSnapshot
 from .store import FileRecord, Store, StoredIndex
 from .workers import RACY_NS, BatchResult, analyse_here, is_racy, reason_of
-from .writer import Writer
+from .writer import Writer, WriterClosed
 
 log = logging.getLogger("weft")
 
@@ -447,7 +447,7 @@ class Folder:
         """Save the index to the cache if it has changed since it was loaded or saved."""
         self._contents.flush()
         if self._store is not None and self._dirty and not self.limit_reason and self._verify is None:
-            with suppress(RuntimeError):  # the writer is closed: then what edits left is done for the saved index alone
+            with suppress(WriterClosed):  # the writer is closed: then what edits left is done for the saved index alone
                 self.settle()
             self._dirty = False
             snapshot = self.snapshot

@@ -14,9 +14,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import TypeVar
 
+from ...errors import ControlFlow
+
 log = logging.getLogger("weft")
 
 _T = TypeVar("_T")
+
+
+class WriterClosed(ControlFlow):
+    """A job came after the end of the writer."""
 
 
 class Writer:
@@ -40,6 +46,7 @@ class Writer:
         return self._n_waiting > 0
 
     def submit(self, job: Callable[[], _T]) -> Future[_T]:
+        """Run a job, which may fail. Raises WriterClosed."""
         future = self._submit(job)
         future.add_done_callback(_log_failure)
         return future
@@ -50,7 +57,7 @@ class Writer:
         self._schedule(self._run_later)
 
     def run(self, job: Callable[[], _T]) -> _T:
-        """Run a job and wait for its result. Raises what the job raises."""
+        """Run a job and wait for its result. Raises what the job raises, and WriterClosed."""
         return self._submit(job).result()
 
     def flush(self) -> None:
@@ -74,7 +81,10 @@ class Writer:
                 self._schedule(self._tidy)
 
         with self._lock:
-            future = self._executor.submit(begin)
+            try:
+                future = self._executor.submit(begin)
+            except RuntimeError:
+                raise WriterClosed("the workspace is closed") from None
             self._n_waiting += 1
         return future
 
