@@ -11,11 +11,11 @@ demo: .venv/base
 	$(BIN)/weft demo
 
 test: .venv/dev
-	$(BIN)/python -m pytest -c tests/pytest.ini tests -n 2 --dist loadfile -m "not slow and not local and not servers and not vscode"
+	$(BIN)/python -m pytest -c tests/pytest.ini tests -n 4 --dist loadfile -m "not slow and not local and not servers and not vscode"
 	$(BIN)/python -m pytest -c tests/pytest.ini tests/editors/vscode
 
 test-slow: .venv/dev
-	$(BIN)/python -m pytest -c tests/pytest.ini tests -m slow
+	$(BIN)/python -m pytest -c tests/pytest.ini tests -n 2 --dist loadfile -m slow
 
 # Models in process need PyTorch, which the other tests do without.
 test-local: .venv/train
@@ -88,7 +88,7 @@ lock:
 
 # New random cases for every property test, then the attacks on a running Weft in their full form: about half an hour.
 fuzz: .venv/dev
-	WEFT_FUZZ=1 $(BIN)/python -m pytest -c tests/pytest.ini tests -n 2 --dist loadfile \
+	WEFT_FUZZ=1 $(BIN)/python -m pytest -c tests/pytest.ini tests -n 4 --dist loadfile \
 		-m "(hypothesis or fuzz) and not slow and not local and not servers and not vscode"
 	$(BIN)/python -m weft.benchmarks.reliability
 
