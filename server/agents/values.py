@@ -23,7 +23,8 @@ MAX_TEXT = 200
 class Entry:
     """A place and what is there.
 
-    `lines` are all lines of the place that are meant, the first one first. `code` is source text below the entry.
+    `lines` are all lines of the place that are meant, the first one first. `code` is source text below the entry, and
+    `cut` what it leaves out.
     """
 
     path: str  # as in `Folder.shown`; "" for an entry without a place
@@ -33,6 +34,7 @@ class Entry:
     text: str = ""
     section: str = ""  # the heading above the entry
     code: str = ""
+    cut: str = ""
 
     @property
     def place(self) -> str:
@@ -74,7 +76,7 @@ def page(answer: Answer, cursor: str, limit: int) -> Answer:
     shown: list[Entry] = []
     n_characters = 0
     for entry in answer.entries[start : start + limit]:
-        n_characters += len(entry.place) + len(entry.words) + len(entry.code) + 8
+        n_characters += len(entry.place) + len(entry.words) + len(entry.code) + len(entry.cut) + 8
         if shown and n_characters > MAX_CHARACTERS:
             break
         shown.append(entry)
@@ -109,6 +111,8 @@ def _single(entries: Iterable[Entry]) -> Iterable[str]:
         yield " ".join(filter(None, (entry.place, entry.words)))
         if entry.code:
             yield entry.code
+        if entry.cut:
+            yield f"… {entry.cut}"
 
 
 def _compact(entries: Iterable[Entry]) -> Iterable[str]:

@@ -107,7 +107,7 @@ def entry_json(entry: Entry) -> Json:
         "symbol": entry.symbol,
         "text": entry.text,
         "section": entry.section,
-        "code": for_page(entry.code),
+        "code": "\n… ".join(filter(None, (entry.code, for_page(entry.cut)))),
     }
 
 
