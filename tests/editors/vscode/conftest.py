@@ -260,7 +260,8 @@ class Window:
         try:
             self._until(lambda: self.drawn() == list(lines), f"{lines} to be drawn")
         except AssertionError:
-            raise AssertionError(f"waited for {lines} to be drawn, but {self.drawn()} is") from None
+            texts = "\n".join(self.texts(".monaco-editor .view-lines"))
+            raise AssertionError(f"waited for {lines} to be drawn, but {self.drawn()} is, in\n{texts}") from None
 
     def shows(self, ghost: str | None, **within: float) -> None:
         """Waits until this is the ghost text."""

@@ -233,7 +233,7 @@ def test_other_extensions_call_the_tools_only_where_the_setting_offers_them(shop
 @pytest.fixture
 def own_window(vscode, shop_workspace):
     """A window of its own: VS Code gives the focus to the output of an MCP server, at any time until long after the end
-    of the test.
+    of the test, and its chat remembers what other tests did there.
     """
     window = vscode.open(shop_workspace)
     window.folder = shop_workspace.parent / "shop"
@@ -263,7 +263,8 @@ def test_the_mcp_server_of_the_folder_is_offered_starts_and_answers(own_window, 
     assert "part_3.py:5" in shop.call("invokeTool", name=name, input={"symbol": "handle_3"})["text"]
 
 
-def test_the_chat_lists_the_tools_and_the_setting_hides_them(shop, vscode, waiting, picture):
+def test_the_chat_lists_the_tools_and_the_setting_hides_them(own_window, vscode, waiting, picture):
+    shop = own_window
     # The chat reads the list once, and the test before this one may have changed the setting.
     waiting(lambda: "error" not in invoke(shop, "outline", input={}), "the tools")
     shop.press("Control+Alt+i")
@@ -291,5 +292,3 @@ def test_the_chat_lists_the_tools_and_the_setting_hides_them(shop, vscode, waiti
         return not listed()
 
     waiting(is_hidden, "no tools in the chat")
-    shop.press("Control+a", "Delete")
-    shop.command("View: Hide Secondary Side Bar")
