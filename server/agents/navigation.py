@@ -29,8 +29,9 @@ MAX_CODE_LINES = 80
 MAX_MEANT = 8
 """A call by name that may mean more definitions is listed only if its receiver is named after the class of one."""
 
-CALLERS_WITHIN_S = 0.25
-"""Processor time in which files are read for calls by name: without them an agent breaks what it does not see."""
+CALLERS_WITHIN_S = 0.06
+"""Processor time in which files are read for calls by name, so that an answer takes at most 100 ms; it says how many
+files were not read."""
 
 MAX_BELOW = 5
 """Methods that override or implement one are named up to this number."""
