@@ -123,6 +123,22 @@ def test_a_code_action_makes_all_follow_up_edits(editing):
     editing(FILES, story, capabilities=capabilities)
 
 
+def test_a_request_for_code_actions_ends_no_request_for_next_edits(editing):
+    async def story(editor):
+        await rename(editor)
+        here = types.Range(types.Position(0, 4), types.Position(0, 4))
+        document = types.TextDocumentIdentifier(editor.uri("shop.py"))
+        params = types.CodeActionParams(document, here, types.CodeActionContext([]))
+        answer, actions, inline = await asyncio.gather(
+            editor.request("weft/nextEdit", cursor(editor, "shop.py", 0, 10)),
+            editor.within(editor.client.text_document_code_action_async(params)),
+            editor.request("textDocument/copilotInlineEdit", cursor(editor, "shop.py", 0, 10)),
+        )
+        assert (len(answer.edits), len(actions), len(inline.edits)) == (3, 1, 1)
+
+    editing(FILES, story)
+
+
 def test_the_setting_turns_them_off(editing):
     async def story(editor):
         await rename(editor)

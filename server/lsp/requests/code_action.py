@@ -27,7 +27,8 @@ async def handle_code_action(session: Session, params: types.CodeActionParams) -
     if document is None or (only and not any(_is_kind(FOLLOW_UPS, str(each)) for each in only)):
         return []
     position, version = params.range.start, document.version
-    offers = await next_edits(session, document, version, position, MAX_EDITS, thorough=True, rewrite="never")
+    method = types.TEXT_DOCUMENT_CODE_ACTION
+    offers = await next_edits(session, method, document, version, position, MAX_EDITS, thorough=True, rewrite="never")
     groups: dict[str, list[Offer]] = {}
     for offer in offers:
         groups.setdefault(offer.edit.cause, []).append(offer)

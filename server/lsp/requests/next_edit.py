@@ -55,6 +55,7 @@ async def handle_next_edit(session: Session, params: NextEditParams) -> NextEdit
     diagnostics = tuple(map(_diagnostic, params.diagnostics or ()))
     offers = await next_edits(
         session,
+        WEFT_NEXT_EDIT,
         document,
         params.text_document.version,
         params.position,
@@ -73,13 +74,16 @@ async def handle_inline_edit(session: Session, params: InlineEditParams) -> Inli
     if document is None:
         return {"edits": []}
     version, position = params.text_document.version, params.position
-    offers = await next_edits(session, document, version, position, N_SEARCHED, thorough=False, rewrite="ifNoneHere")
+    offers = await next_edits(
+        session, COPILOT_INLINE_EDIT, document, version, position, N_SEARCHED, thorough=False, rewrite="ifNoneHere"
+    )
     here = (offer for offer in offers if offer.file == document.path and not offer.edit.is_marked)
     return {"edits": [_inline_edit(session, offer) for offer in here][:1]}
 
 
 async def next_edits(
     session: Session,
+    method: str,
     document: Document,
     version: int,
     position: types.Position,
@@ -89,7 +93,10 @@ async def next_edits(
     rewrite: Literal["ifEmpty", "ifNoneHere", "never"] = "ifEmpty",
     diagnostics: tuple[Diagnostic, ...] = (),
 ) -> list[Offer]:
-    """The next edits at a position; none if the document changed meanwhile."""
+    """The next edits at a position; none if the document changed meanwhile.
+
+    A newer request of the method for the document supersedes this one; an editor asks for code actions at any time.
+    """
     if version != document.version:
         return []
     cursor = session.cursor(document, position)
@@ -105,7 +112,7 @@ async def next_edits(
         except Cancelled:
             return []
 
-    offers = await session.run_behind("next edit", document, call) or []
+    offers = await session.run_behind(method, document, call) or []
     now = session.document(document.uri)
     return offers if now is not None and now.version == version else []
 
