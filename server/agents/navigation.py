@@ -87,8 +87,8 @@ def _is_member(each: Definition, of: Definition) -> bool:
     return is_class(of) and each.qualified_name.startswith(f"{of.qualified_name}.")
 
 
-def callers_of(target: Target) -> Answer:
-    """The calls of a symbol: resolved ones, then those that match by name."""
+def callers_of(target: Target, within_s: float | None = None) -> Answer:
+    """The calls of a symbol: resolved ones, then those that match by name, in files that are read in time."""
     folder, index = target.folder, target.folder.index
     found: dict[tuple[str, int], Reference] = {}
     bases: list[NamedDefinition] = []
@@ -96,7 +96,7 @@ def callers_of(target: Target) -> Answer:
         found.update(((call.path, call.line), call) for call in callers(index, named))
         bases += overridden(index, named)
     through = [call for named in bases for call in callers(index, named) if (call.path, call.line) not in found]
-    uses = uses_of(target, with_text=False, time_limit_s=CALLERS_WITHIN_S)
+    uses = uses_of(target, with_text=False, time_limit_s=CALLERS_WITHIN_S if within_s is None else within_s)
     by_name = [
         Reference(group.path, line, "call by name", group.enclosing)
         for group in uses.groups

@@ -63,11 +63,12 @@ def overridden(index: RepositoryIndex, named: NamedDefinition) -> list[NamedDefi
     None for a constructor: no call of a base class's constructor reaches that of a class below.
     """
     owner, _, method = named.definition.qualified_name.rpartition(".")
-    if not owner or is_constructor(index, named):
+    if not owner:
         return []
     classes, _, n_parts = TypedResolver(index.graph).mro(named.path, owner)
     found = {(path, base): index.graph.definition(path, f"{base}.{method}") for path, base in classes[n_parts:]}
-    return [NamedDefinition(path, each) for (path, _), each in found.items() if each is not None]
+    above = [NamedDefinition(path, each) for (path, _), each in found.items() if each is not None]
+    return [] if above and is_constructor(index, named) else above
 
 
 def is_constructor(index: RepositoryIndex, named: NamedDefinition) -> bool:

@@ -24,6 +24,9 @@ from .hints import for_page
 
 Json = dict[str, Any]
 
+CALLERS_WITHIN_S = 0.03
+"""Processor time in which files are read for calls by name: a page shows the first of them, and soon."""
+
 MAX_ENTRIES = 60
 """Entries of one list on the page."""
 
@@ -44,7 +47,7 @@ def symbol_of(folders: Folders, symbol: str, path: str, line: int) -> Json:
         "path": folder.shown(target.path),
         "line": target.line + 1,
         "definitions": answer_json(navigation.definition(target, True)),
-        "callers": answer_json(navigation.callers_of(target)),
+        "callers": answer_json(navigation.callers_of(target, CALLERS_WITHIN_S)),
         "callees": answer_json(navigation.callees_of(target)),
         "overrides": [entry_json(navigation.defined(folder, each)) for each in bases],
         "subclasses": [entry_json(navigation.defined(folder, each)) for each in below[:MAX_ENTRIES]],
