@@ -19,6 +19,10 @@ from .values import CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE, SUPER_VALUE
 if TYPE_CHECKING:
     from .graph import CodeGraph
 
+SAME_NAME, THROUGH_INTERFACE = "same name", "implementation"
+"""Ways of `HOW`. A call that is resolved by the same name alone counts as unresolved; one through an interface counts
+for a caller and a call path, but not for a callee."""
+
 HOW = (
     "same file",  # a definition of this file, by its generic name
     "import",  # imported from the file that defines it
@@ -32,11 +36,11 @@ HOW = (
     "typed attribute",  # the receiver is an attribute with an annotation or a known value
     "returned type",  # the receiver is the result of a call
     "constructor",  # the constructor of a class that is called
-    "implementation",  # a method of a type that implements the interface of the receiver
+    THROUGH_INTERFACE,  # a method of a type that implements the interface of the receiver
     "trait",  # a method of a trait in scope; the receiver has no such member that is known
     "same package",  # defined in another file of the package or namespace
     "unique name",  # the only definition of that name in the repository
-    "same name",  # one of the few definitions of that name; the receiver is unknown
+    SAME_NAME,  # one of the few definitions of that name; the receiver is unknown
 )
 """The ways a name is resolved."""
 

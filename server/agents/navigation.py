@@ -17,7 +17,6 @@ from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_document, is_test
 from ...retrieval.questions.units import Unit, units_of
 from ..chat.symbol_queries import Reference, callees, callers, is_constructor, may_call, overridden, unresolved_calls
-from ..symbols.occurrences import files_with, is_parsed
 from .folders import Folder, Folders
 from .targets import Target
 from .uses import Group, uses_of
@@ -124,9 +123,7 @@ def callers_of(target: Target, within_s: float | None = None) -> Answer:
     if below and is_dispatched and not uses.above:  # else they may be beside it
         more = f" and {len(below) - MAX_BELOW} more" if len(below) > MAX_BELOW else ""
         notes += (f"Not listed: calls of what overrides or implements it, {', '.join(below[:MAX_BELOW])}{more}.",)
-    files = files_with(index, target.name.rpartition(".")[2], None)
-    n_unparsed = sum(not is_parsed(index.graph.files[path]) for path in files)  # documents call nothing
-    notes += unsearched(max(0, uses.n_unsearched - n_unparsed))
+    notes += unsearched(uses.n_unsearched)
     return Answer(f"{counted(n_calls, 'call')} of {target.title}{uncertain}", tuple(entries), notes)
 
 

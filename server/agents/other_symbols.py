@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ...codegraph.resolve import SAME_NAME
 from ...codegraph.symbol_table import is_class
 from ...languages import Language, language_named
 from ...retrieval import RepositoryIndex
-from ..chat.symbol_queries import SAME_NAME
 from ..symbols.symbol import Symbol
 
 MAX_BELOW = 200

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from ...codegraph.resolve import SAME_NAME
 from ...codegraph.resolver import parse_dotted
 from ...codegraph.symbol_table import MODULE, is_class
 from ...codegraph.typed_resolver import TypedResolver
@@ -18,7 +19,6 @@ from ...errors import InvalidArgument
 from ...retrieval.definition_index import NamedDefinition, ValueBinding
 from ...retrieval.name_segment import normalised_name
 from ...retrieval.questions import is_document, is_test
-from ..chat.symbol_queries import SAME_NAME
 from ..search import search_folders
 from ..symbols.occurrences import files_with
 from .folders import Folder, Folders

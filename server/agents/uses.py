@@ -85,7 +85,8 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """Groups in order: nearest files first. `n_unsearched` files have the name and were not read at all.
+    """Groups in order: nearest files first. `n_unsearched` files have the name and were not read at all; without text
+    only those count that a grammar reads.
 
     `above` are the methods of base classes and interfaces that the symbol overrides or implements.
     """
@@ -171,7 +172,7 @@ class _Reader:
             else:
                 others.append(path)
         if not self._with_text:
-            return len(others)
+            return sum(is_parsed(self._index.graph.files[path]) for path in others)
         for with_headings, limit_s in ((True, WORDS_TIME_LIMIT_S), (False, LINES_TIME_LIMIT_S)):
             until_s = time.thread_time() + limit_s
             while others and time.thread_time() <= until_s:

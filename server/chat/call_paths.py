@@ -16,6 +16,7 @@ from itertools import count
 from math import inf, log2
 from typing import NamedTuple
 
+from ...codegraph.resolve import SAME_NAME, THROUGH_INTERFACE
 from ...codegraph.symbol_table import is_class, language_family
 from ...codegraph.typed_resolver import TypedResolver
 from ...retrieval import RepositoryIndex
@@ -23,8 +24,6 @@ from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_test
 from ..next_edit.nearness import by_nearness
 from .symbol_queries import (
-    SAME_NAME,
-    THROUGH_INTERFACE,
     callers,
     is_member,
     may_call,

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ...codegraph.modules import directory_of
+from ...codegraph.resolve import THROUGH_INTERFACE
 from ...codegraph.symbol_table import is_class
 from ...languages import language_named
 from ...languages.references import Role
@@ -32,7 +33,6 @@ from .evidence_items import MOST_LISTED, MOST_SHOWN, EvidenceBuilder, counted, c
 from .mention_findings import document_findings, test_findings
 from .symbol_queries import (
     MAX_IMPLEMENTATIONS,
-    THROUGH_INTERFACE,
     Reference,
     callees,
     callers,

@@ -12,6 +12,7 @@ from typing import Literal
 
 from ...codegraph import Call
 from ...codegraph.file_graph import MODULE_SCOPE
+from ...codegraph.resolve import SAME_NAME, THROUGH_INTERFACE
 from ...codegraph.resolver import parse_dotted
 from ...codegraph.symbol_table import MODULE, is_class
 from ...codegraph.typed_resolver import TypedResolver
@@ -24,10 +25,6 @@ from ..symbols.occurrences import files_with
 
 MAX_IMPLEMENTATIONS = 20  # the most types that are found for an interface
 MAX_CANDIDATES = 400  # the most methods whose types are checked for it
-
-SAME_NAME, THROUGH_INTERFACE = "same name", "implementation"
-"""Members of `codegraph.HOW`. A call that is resolved by the same name alone counts as unresolved; one through an
-interface counts for a caller and a call path, but not for a callee."""
 
 ReferenceKind = Literal["call", "call by name", "import", "raise", "use", "word"]
 

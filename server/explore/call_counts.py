@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from ...codegraph import CodeGraph
-from ..chat.symbol_queries import SAME_NAME
+from ...codegraph.resolve import SAME_NAME
 
 
 @dataclass(frozen=True, slots=True)

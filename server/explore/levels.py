@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from ...codegraph.file_graph import MODULE_SCOPE, FileGraph
+from ...codegraph.resolve import SAME_NAME
 from ...codegraph.symbol_table import is_class
 from ...errors import InvalidArgument
 from ..agents.folders import Folder, Folders
-from ..chat.symbol_queries import SAME_NAME
 from ..workspace.workspace import Workspace
 from .call_counts import CallCounts, call_counts
 

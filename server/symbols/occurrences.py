@@ -15,6 +15,7 @@ from tree_sitter import Node
 from ...codegraph.bound_names import word_spans
 from ...codegraph.file_graph import MODULE_SCOPE, FileGraph
 from ...codegraph.graph import CodeGraph
+from ...codegraph.resolve import SAME_NAME
 from ...codegraph.resolver import parse_dotted
 from ...codegraph.symbol_table import MODULE, STAR_IMPORTS, Entry, ImportedName, SymbolTable, is_class
 from ...codegraph.syntax import TOO_SLOW
@@ -35,7 +36,6 @@ from .part_trees import Part, parts_at, tree_of
 from .symbol import Symbol
 
 MAX_HOPS = 4  # of re-exports of a value
-SAME_NAME = "same name"  # how the graph resolves a call by its name alone
 MAX_FILES = 300  # the most files that are read for matches by name
 
 
