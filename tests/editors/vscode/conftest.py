@@ -315,7 +315,7 @@ class VSCode:
         """The only folder where pip and uv find packages."""
         self.windows: list[Window] = []
         self.kept: Window | None = None
-        """The window that the tests share."""
+        """The window that the tests share; None before the first, and after a test that failed."""
         self._url, self._driver, self._until = url, driver, until
         self.set()
         (home / "user" / "User" / "keybindings.json").write_text(json.dumps(KEYS))
@@ -388,6 +388,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker("vscode")
+            # VS Code, the browser and the file watcher lose a key or an event now and then. What fails twice is ours.
+            if "vscode" in item.fixturenames:
+                item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 @pytest.fixture(scope="session")
@@ -543,29 +546,33 @@ def shop(vscode: VSCode, shop_workspace: Path, shop_files: dict[str, str]) -> It
     """The shared window on the shop; resets orders, settings, editors, files and notifications after each test."""
     window = vscode.kept
     if window is None or window not in vscode.windows:
+        for other in list(vscode.windows):
+            vscode.close(other)  # of a test that failed: `Window.call` would reach it
         window = vscode.kept = vscode.open(shop_workspace)
         window.folder = shop_workspace.parent / "shop"
     yield window
     vscode.wire.order(blank=None, fill=None, hold=None, freeze=None)
     vscode.set()
-    for other in [each for each in vscode.windows if each is not window]:
-        vscode.close(other)  # of a test that failed: `Window.call` would reach it
-    window.close_editors()
+    for other in [each for each in vscode.windows if each is not vscode.kept]:
+        vscode.close(other)
+    if vscode.kept is not None:
+        window.close_editors()
     for file in window.folder.iterdir():
         if file.name not in shop_files:
             file.unlink()
-    if window.notices():
+    if vscode.kept is not None and window.notices():
         window.command("Notifications: Clear All Notifications")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Any:
-    """Keeps screenshots of the windows of a failed test."""
+    """Keeps screenshots of the windows of a failed test; the next test gets a new window."""
     report = yield
     vscode = getattr(item, "funcargs", {}).get("vscode")
     if report.when == "call" and report.failed and isinstance(vscode, VSCode):
         for number, window in enumerate(vscode.windows):
             window.screenshot(vscode.logs / "failed" / f"{item.name}-{number}.png")
+        vscode.kept = None
     return report
 
 

@@ -30,6 +30,13 @@ const calls = {
   /** Inserts text at the start of the active editor as it is, without automatic indentation. */
   insert: ({ text }) =>
     vscode.window.activeTextEditor.edit((change) => change.insert(new vscode.Position(0, 0), text)),
+  /** The labels of all completions at the cursor. */
+  async completions() {
+    const { document, selection } = vscode.window.activeTextEditor;
+    const call = "vscode.executeCompletionItemProvider";
+    const { items } = await vscode.commands.executeCommand(call, document.uri, selection.active);
+    return items.map(({ label }) => label.label ?? label);
+  },
   /** `isAwaited` false: for a command that ends with an answer of the person. */
   command({ id, args = [], isAwaited = true }) {
     const result = vscode.commands.executeCommand(id, ...args);
