@@ -680,7 +680,7 @@ def test_a_long_function_has_pages_and_a_long_class_names_its_members(loading):
     text = as_text(function)
     assert text.startswith("1 definition of long\n") and all(f"x{n} = {n}\n" in f"{text}\n" for n in range(200))
     [wide] = call_tool(loading, "definition", {"symbol": "Wide", "code": True}).entries
-    assert wide.cut == "21 more lines; `outline` lists its 100 members, and `definition` shows one"
+    assert wide.rest == "21 more lines; `outline` lists its 100 members, and `definition` shows one"
 
 
 def test_a_section_is_one_entry_however_long_it_is(loading):

@@ -19,6 +19,7 @@ from ...retrieval import Location, RepositoryIndex
 from ...retrieval.questions import is_document
 from ...retrieval.questions.units import units_of
 from ..workspace.workspace import Workspace
+from .hints import Hint, Unclear
 from .values import shortened
 
 MAX_SUGGESTED = 5
@@ -86,7 +87,7 @@ class Folders:
         reason, ended = self._reason(path), self.ending(path)
         if not reason and len(ended) == 1:
             return ended[0]
-        raise InvalidArgument(self._why_not(path, reason))
+        raise self._why_not(path, reason)
 
     def has(self, path: str) -> bool:
         """Whether a path is that of an indexed file. Raises nothing."""
@@ -102,7 +103,7 @@ class Folders:
             directory = "" if key == "." else f"{key}/"
             if any(each.startswith(directory) for each in folder.index.graph.files):
                 return folder, directory
-        raise InvalidArgument(self._why_not(path, self._reason(path)))
+        raise self._why_not(path, self._reason(path))
 
     def directory(self, path: str) -> tuple[Folder, str] | None:
         """As `below`; None for a path that is no directory with indexed files."""
@@ -131,7 +132,7 @@ class Folders:
         """The paths that are meant. Raises InvalidArgument for one outside of the workspace."""
         written = path.strip().replace(os.sep, "/")
         if not written or "\0" in written:
-            raise InvalidArgument("The path is empty or no path. Give one as `search` and `outline` show it.")
+            raise Unclear("The path is empty or no path.", Hint.GIVE_PATH)
         is_inside = False
         for folder in self.all:
             key = written
@@ -157,19 +158,20 @@ class Folders:
         reasons = (self.workspace.exclusion_reason(folder.root / key) for folder, key in self._candidates(path))
         return next(filter(None, reasons), "")
 
-    def _why_not(self, path: str, reason: str) -> str:
+    def _why_not(self, path: str, reason: str) -> InvalidArgument:
         if reason:
-            return f"{path} is not indexed: {reason}. Ask about another file, or read it without Weft."
+            return InvalidArgument(f"{path} is not indexed: {reason}. Ask about another file, or read it without Weft.")
         name = posixpath.basename(posixpath.normpath(path.replace(os.sep, "/"))).lower()
         shown = [(folder.shown(each), posixpath.basename(each).lower()) for folder in self.all for each in folder.files]
         alike = [each for each, base in shown if base == name]
         alike = alike or [each for each, base in shown if posixpath.splitext(base)[0] == name]
         if alike:
-            return f"No file {path} is indexed. Did you mean {', '.join(sorted(alike)[:MAX_SUGGESTED])}?"
+            near = ", ".join(sorted(alike)[:MAX_SUGGESTED])
+            return InvalidArgument(f"No file {path} is indexed. Did you mean {near}?")
         for each, why in sorted(self.workspace.skipped.items()):
             if posixpath.basename(each).lower() == name:
-                return f"{path} is not indexed: {each} is {why}. Read it without Weft."
-        return f"No file {path} is indexed. List the files of a folder with `outline`, or find one with `search`."
+                return InvalidArgument(f"{path} is not indexed: {each} is {why}. Read it without Weft.")
+        return Unclear(f"No file {path} is indexed.", Hint.FIND_FILE)
 
 
 def folders_of(workspace: Workspace) -> Folders:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from itertools import groupby
 
 from ...codegraph.file_graph import MODULE_SCOPE, Call, Definition
@@ -73,9 +74,8 @@ def _with_code(folder: Folder, named: NamedDefinition, with_code: bool) -> Itera
     code = folder.index.text(Location(path, found.start_line, end)).rstrip()
     is_cut = end < found.end_line
     members = [each for each in folder.index.graph.files[path].definitions if is_cut and _is_member(each, found)]
-    left = counted(found.end_line - end, "more line")
-    cut = f"{left}; `outline` lists its {counted(members, 'member')}, and `definition` shows one" if members else ""
-    yield Entry(place, (found.start_line + 1,), found.end_line, found.qualified_name, found.kind, code=code, cut=cut)
+    first = Entry(place, (found.start_line + 1,), found.end_line, found.qualified_name, found.kind, code=code)
+    yield replace(first, n_left_out=found.end_line - end, n_members=len(members)) if members else first
     for start in range(end, end if members else found.end_line, MAX_CODE_LINES):
         part = Location(path, start, min(found.end_line, start + MAX_CODE_LINES))
         yield Entry(place, (start + 1,), part.end_line, text="continued", code=folder.index.text(part).rstrip())

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from typing import NamedTuple
 
 from ...codegraph.resolve import SAME_NAME
 from ...codegraph.resolver import parse_dotted
@@ -22,6 +23,7 @@ from ...retrieval.questions import is_document, is_test
 from ..search import search_folders
 from ..symbols.occurrences import files_with
 from .folders import Folder, Folders
+from .hints import Hint, Unclear
 from .spelling import dotted
 from .values import counted
 
@@ -84,13 +86,11 @@ def find_target(folders: Folders, symbol: str = "", path: str = "", line: int = 
     name = dotted(symbol)
     if symbol.strip() and not name and not (path and line):  # a test of Kotlin may be named by a sentence
         _check_no_file(folders, symbol)
-        raise InvalidArgument(f"{symbol[:80]} is no name. Give a name such as Shop.pay, or use `search` for words.")
+        raise Unclear(f"{symbol[:80]} is no name.", Hint.GIVE_NAME)
     if not path:
         if not name:
-            raise InvalidArgument("No symbol is named. Give `symbol`, or `path` and `line`.")
-        if not is_spelled(folders, name):
-            _check_no_file(folders, symbol)
-        return _by_name(folders, name, most=most)
+            raise Unclear("No symbol is named.", Hint.GIVE_SYMBOL)
+        return _by_name(folders, name, most=most, written=symbol)
     if not folders.has(path) and (directory := folders.directory(path)) is not None:
         return _below(*directory, name, path, most)
     folder, key = folders.locate(path)
@@ -105,26 +105,18 @@ def _check_no_file(folders: Folders, symbol: str) -> None:
     """Raises InvalidArgument for the name of a file."""
     files = [folder.shown(path) for folder, path in folders.ending(symbol)[:MAX_MEANINGS]]
     if files:
-        raise InvalidArgument(f"{symbol} is a file: {', '.join(files)}. List its definitions with `outline`.")
-
-
-def is_spelled(folders: Folders, name: str) -> bool:
-    """Whether a definition or a value is spelled exactly so."""
-    last = name.rpartition(".")[2]
-    found = [meanings(folder, name) for folder in folders]
-    names = {each.definition.name for definitions, _ in found for each in definitions}
-    return last in names or any(each.name.rpartition(".")[2] == last for _, values in found for each in values)
+        raise Unclear(f"{symbol} is a file: {', '.join(files)}.", Hint.OF_FILE)
 
 
 def _below(folder: Folder, directory: str, name: str, path: str, most: int) -> Target:
     """The symbol of a name in the files of a directory."""
     if not name:
-        raise InvalidArgument(f"{path} is a folder. Give a `symbol` too, or list its files with `outline`.")
-    definitions, values = meanings(folder, name)
+        raise Unclear(f"{path} is a folder.", Hint.OF_FOLDER)
+    _, definitions, values = meanings(folder, name)
     here = tuple(each for each in definitions if each.path.startswith(directory))
     bound = tuple(each for each in values if each.path.startswith(directory))
     if not here and not bound:
-        raise InvalidArgument(f"Nothing below {path} is defined as {name}. Leave `path` out to find it elsewhere.")
+        raise Unclear(f"Nothing below {path} is defined as {name}.", Hint.ELSEWHERE)
     _check_number(folder, name, here, most)
     only = here[0].definition if len(here) == 1 else None
     return Target(folder, name if only is None else only.qualified_name, here, bound)
@@ -139,10 +131,7 @@ def check_line(folder: Folder, path: str, line: int) -> None:
 
 def _around(folder: Folder, path: str, line: int) -> Target:
     if not line:
-        raise InvalidArgument(
-            f"{folder.shown(path)} alone names no symbol. Give `line` or `symbol` too, or list its definitions with "
-            "`outline`."
-        )
+        raise Unclear(f"{folder.shown(path)} alone names no symbol.", Hint.GIVE_SYMBOL_TOO)
     check_line(folder, path, line)
     definition = folder.definition_around(path, line - 1)
     if definition is not None:
@@ -153,11 +142,8 @@ def _around(folder: Folder, path: str, line: int) -> Target:
         at = tuple(each for each in values if each.line == line - 1)
         if at:
             return Target(folder, at[0].name, values=at)
-    sections = " It is a document: `outline` lists its sections." if is_document(path) else ""
-    raise InvalidArgument(
-        f"No definition encloses {folder.shown(path)}:{line}. Give a `symbol`, or a line inside of a definition."
-        f"{sections}"
-    )
+    hint = Hint.INSIDE_DOCUMENT if is_document(path) else Hint.INSIDE
+    raise Unclear(f"No definition encloses {folder.shown(path)}:{line}.", hint)
 
 
 def _in_file(folder: Folder, path: str, name: str, line: int, most: int) -> Target | None:
@@ -238,10 +224,8 @@ def _named_places(folder: Folder, named: Iterable[NamedDefinition]) -> str:
 def _check_number(folder: Folder, name: str, named: tuple[NamedDefinition, ...], most: int) -> None:
     """Raises InvalidArgument for more than `most` meanings of a name: overloads of one qualified name are one."""
     if len({(each.path, each.definition.qualified_name) for each in named}) > most:
-        raise InvalidArgument(
-            f"{name} has {len(named)} definitions: {_named_places(folder, named)}. Give the longer name of the one "
-            "that is meant, or its `path` and `line`. `definition` lists them all."
-        )
+        places = _named_places(folder, named)
+        raise Unclear(f"{name} has {len(named)} definitions: {places}.", Hint.WHICH_MEANING)
 
 
 def _used(folder: Folder, path: str, name: str, line: int) -> Target | None:
@@ -278,7 +262,15 @@ def _receiver_on_line(folder: Folder, path: str, last: str, line: int) -> str:
     return found[0] if found else ""
 
 
-def meanings(folder: Folder, name: str) -> tuple[tuple[NamedDefinition, ...], tuple[ValueBinding, ...]]:
+class Meanings(NamedTuple):
+    """The definitions of a name in a folder, or the values that are bound to it."""
+
+    folder: Folder
+    definitions: tuple[NamedDefinition, ...] = ()
+    values: tuple[ValueBinding, ...] = ()
+
+
+def meanings(folder: Folder, name: str) -> Meanings:
     """The definitions of a name in a folder, or the values that are bound to it.
 
     A value of exactly that name has priority over a definition that is only imported or inherited under it. Those of
@@ -287,24 +279,36 @@ def meanings(folder: Folder, name: str) -> tuple[tuple[NamedDefinition, ...], tu
     names, last = folder.index.names, name.rpartition(".")[2]
     definitions = tuple(sorted(names.definitions(name), key=lambda each: is_test(each.path)))
     if any(each.definition.name == last for each in definitions):
-        return definitions, ()
+        return Meanings(folder, definitions)
     values = tuple(sorted(names.value_bindings(name), key=lambda each: is_test(each.path)))
     if not definitions:
-        return (), values
+        return Meanings(folder, (), values)
     exact = tuple(each for each in values if each.name.rpartition(".")[2] == last)
-    return ((), exact) if exact else (definitions, ())
+    return Meanings(folder, (), exact) if exact else Meanings(folder, definitions)
 
 
-def _by_name(folders: Folders, name: str, path: str = "", most: int = MAX_MEANINGS) -> Target:
-    """The symbol of a name anywhere. Raises InvalidArgument where it has no or too many meanings."""
-    for folder in folders:
-        definitions, values = meanings(folder, name)
+def is_spelled(found: Iterable[Meanings], name: str) -> bool:
+    """Whether one of the meanings of a name is spelled exactly so."""
+    last = name.rpartition(".")[2]
+    return any(
+        any(each.definition.name == last for each in of_folder.definitions)
+        or any(each.name.rpartition(".")[2] == last for each in of_folder.values)
+        for of_folder in found
+    )
+
+
+def _by_name(folders: Folders, name: str, path: str = "", most: int = MAX_MEANINGS, written: str = "") -> Target:
+    """The symbol of a name anywhere, which was `written` so. Raises InvalidArgument where it has no or too many
+    meanings, and for the name of a file.
+    """
+    found = [meanings(folder, name) for folder in folders]
+    if written and not is_spelled(found, name):
+        _check_no_file(folders, written)
+    for folder, definitions, values in found:
         _check_number(folder, name, definitions, most)
         if len(values) > most:
             places = ", ".join(f"{folder.shown(each.path)}:{each.line + 1}" for each in values[:MAX_MEANINGS])
-            raise InvalidArgument(
-                f"{name} is bound at {len(values)} places: {places}, and others. Give the `path` and `line` of one."
-            )
+            raise Unclear(f"{name} is bound at {len(values)} places: {places}, and others.", Hint.WHICH_PLACE)
         if definitions or values:
             only = definitions[0].definition if len(definitions) == 1 else None
             is_own = only is not None and normalised_name(only.name) == normalised_name(name.rpartition(".")[2])
@@ -321,7 +325,7 @@ def _by_name(folders: Folders, name: str, path: str = "", most: int = MAX_MEANIN
     used = f" {path} may use it from outside of the workspace." if path else ""
     near = list(dict.fromkeys(each for folder in folders for each in _close_names(folder, name)))[:N_CLOSE]
     guess = f" Did you mean {' or '.join(near)}?" if near else ""
-    raise InvalidArgument(f"Nothing is defined as {name}.{used}{guess} Try `search` with the name or with words.")
+    raise Unclear(f"Nothing is defined as {name}.{used}{guess}", Hint.TRY_WORDS)
 
 
 def spelled_otherwise(
@@ -344,7 +348,7 @@ def _without_last(folders: Folders, name: str, most: int) -> Target | None:
     if not outer or last not in (*CONSTRUCTORS, outer.rpartition(".")[2]):
         return None
     for folder in folders:
-        classes = tuple(each for each in meanings(folder, outer)[0] if is_class(each.definition))
+        classes = tuple(each for each in meanings(folder, outer).definitions if is_class(each.definition))
         if classes:
             note = f"No {last} is defined in {outer}, so this is the class."
             _check_number(folder, outer, classes, most)

@@ -256,8 +256,9 @@ def _search(call: Call) -> Answer:
     if not (given["language"] or given["paths"] or given["kind"]):
         folders = folders_of(call.workspace)
         # An agent that gives a name wants its definition: what else has the word costs time and tokens.
-        named = [(folder, each) for folder in folders for each in meanings(folder, name)[0]] if name else []
-        is_known = bool(name) and is_spelled(folders, name)
+        found = [meanings(folder, name) for folder in folders] if name else []
+        named = [(of_folder.folder, each) for of_folder in found for each in of_folder.definitions]
+        is_known = is_spelled(found, name)
         notes = folders.left_out(name) if name and not is_known else ()
         if not is_known and (files := folders.ending(given["query"])):
             shown = tuple(navigation.file_entry(folder, path) for folder, path in files)
@@ -266,7 +267,7 @@ def _search(call: Call) -> Answer:
             entries = tuple(navigation.defined(folder, each) for folder, each in named)
             notes += spelled_otherwise(name, [each for _, each in named], ())
             return Answer(f"{counted(entries, 'definition')} of {name}; `references` has its uses", entries, notes)
-    found = call.workspace.search(
+    answer = call.workspace.search(
         given["query"],
         min(MAX_LIMIT, _start(given) + given["limit"] + 1),  # one more than the page, so that there is a cursor
         languages=_listed(given["language"]),
@@ -276,8 +277,8 @@ def _search(call: Call) -> Answer:
         cancel=call.cancel,
     )
     prefixes = {str(folder.root): folder.prefix for folder in folders_of(call.workspace)}
-    entries = tuple(_hit(hit, prefixes.get(hit.folder, "")) for hit in found.hits)
-    return Answer("" if entries else f"Nothing found for {given['query']!r:.200}", entries, (*notes, *found.notes))
+    entries = tuple(_hit(hit, prefixes.get(hit.folder, "")) for hit in answer.hits)
+    return Answer("" if entries else f"Nothing found for {given['query']!r:.200}", entries, (*notes, *answer.notes))
 
 
 def _hit(hit: SearchHit, prefix: str) -> Entry:

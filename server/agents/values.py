@@ -23,8 +23,8 @@ MAX_TEXT = 200
 class Entry:
     """A place and what is there.
 
-    `lines` are all lines of the place that are meant, the first one first. `code` is source text below the entry, and
-    `cut` what it leaves out.
+    `lines` are all lines of the place that are meant, the first one first. `code` is source text below the entry, of a
+    large class without its last `n_left_out` lines.
     """
 
     path: str  # as in `Folder.shown`; "" for an entry without a place
@@ -34,7 +34,8 @@ class Entry:
     text: str = ""
     section: str = ""  # the heading above the entry
     code: str = ""
-    cut: str = ""
+    n_left_out: int = 0
+    n_members: int = 0  # of that class
 
     @property
     def place(self) -> str:
@@ -46,6 +47,14 @@ class Entry:
         if self.end_line > self.lines[0]:
             return f"{self.lines[0]}-{self.end_line}"
         return ",".join(map(str, self.lines))
+
+    @property
+    def rest(self) -> str:
+        """What `code` leaves out, and how an agent reads it; "" where it leaves out nothing."""
+        if not self.n_left_out:
+            return ""
+        lines, members = counted(self.n_left_out, "more line"), counted(self.n_members, "member")
+        return f"{lines}; `outline` lists its {members}, and `definition` shows one"
 
     @property
     def words(self) -> str:
@@ -76,7 +85,7 @@ def page(answer: Answer, cursor: str, limit: int) -> Answer:
     shown: list[Entry] = []
     n_characters = 0
     for entry in answer.entries[start : start + limit]:
-        n_characters += len(entry.place) + len(entry.words) + len(entry.code) + len(entry.cut) + 8
+        n_characters += len(entry.place) + len(entry.words) + len(entry.code) + len(entry.rest) + 8
         if shown and n_characters > MAX_CHARACTERS:
             break
         shown.append(entry)
@@ -111,8 +120,8 @@ def _single(entries: Iterable[Entry]) -> Iterable[str]:
         yield " ".join(filter(None, (entry.place, entry.words)))
         if entry.code:
             yield entry.code
-        if entry.cut:
-            yield f"… {entry.cut}"
+        if entry.rest:
+            yield f"… {entry.rest}"
 
 
 def _compact(entries: Iterable[Entry]) -> Iterable[str]:

@@ -17,10 +17,9 @@ from ..agents import navigation
 from ..agents.folders import Folder, Folders
 from ..agents.impact import impact_of
 from ..agents.targets import Target, find_target
-from ..agents.values import Answer, Entry
+from ..agents.values import Answer, Entry, counted
 from ..chat.call_paths import CallStep, confidence, find_call_path
 from ..chat.symbol_queries import overridden, subclasses
-from .hints import for_page
 
 Json = dict[str, Any]
 
@@ -110,8 +109,16 @@ def entry_json(entry: Entry) -> Json:
         "symbol": entry.symbol,
         "text": entry.text,
         "section": entry.section,
-        "code": "\n… ".join(filter(None, (entry.code, for_page(entry.cut)))),
+        "code": "\n… ".join(filter(None, (entry.code, _rest(entry)))),
     }
+
+
+def _rest(entry: Entry) -> str:
+    """What the code of an entry leaves out, and where the page has it; "" where it leaves out nothing."""
+    if not entry.n_left_out:
+        return ""
+    lines, members = counted(entry.n_left_out, "more line"), counted(entry.n_members, "member")
+    return f"{lines}; the map of the file has its {members}"
 
 
 def _named(folders: Folders, text: str) -> Target:

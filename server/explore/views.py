@@ -14,6 +14,7 @@ from ...errors import InvalidArgument
 from ...llm import Cancel, TimeLimit
 from ...retrieval import STRATEGIES
 from ..agents.folders import Folders, folders_of
+from ..agents.hints import Unclear
 from ..agents.tools import INDEX_WITHIN_S, Parameter, read_arguments
 from ..completion.stats import read_stats, read_stats_by_day, stats_folder, summary_json
 from ..output.as_json import status_json
@@ -22,7 +23,6 @@ from ..search.as_json import hit_json
 from ..secrets import redact
 from ..workspace.workspace import Workspace
 from . import levels, places, symbols, talks
-from .hints import for_page
 
 Json = dict[str, Any]
 
@@ -64,8 +64,8 @@ def view(workspace: Workspace, name: str, arguments: Mapping[str, Any], cancel: 
         raise InvalidArgument(f"There is no view {name[:80]!r}. Use one of {', '.join(VIEWS)}.")
     try:
         return _view(workspace, found, arguments, cancel or Cancel())
-    except InvalidArgument as error:
-        raise InvalidArgument(for_page(str(error))) from error
+    except Unclear as error:
+        raise InvalidArgument(error.for_page) from error
 
 
 def _view(workspace: Workspace, found: View, arguments: Mapping[str, Any], cancel: Cancel) -> Json:
