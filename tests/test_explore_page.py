@@ -47,6 +47,7 @@ VIEWS = {
     "unknown end of a path": "#/path?from=run&to=nowhere_at_all",
     "unknown document": "#/memory?path=nowhere.md",
     "document to choose": "#/memory",
+    "unknown page": "#/nowhere",
 }
 """Every view, with and without what it is about, and a refusal."""
 
@@ -197,6 +198,13 @@ def test_what_is_not_found_can_be_corrected(page, server, name, field):
     show(page, server, VIEWS[name])
     assert "nowhere" in text(page, ".error")
     assert page.run(f"document.querySelector('{field}').value").startswith("nowhere")
+
+
+def test_an_address_of_no_page_says_so(page, server):
+    show(page, server, VIEWS["unknown page"])
+    assert "There is no page nowhere." in text(page, ".error")
+    page.run("void (location.hash = '#/stats')")
+    page.wait_until("document.title.startsWith('Counters')")
 
 
 def test_the_same_question_can_be_asked_again(page, server):

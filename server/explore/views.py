@@ -133,7 +133,7 @@ def _stats(request: Request) -> Json:
 
 _PATH = Parameter("path", "string", "A file as the map shows it.")
 _ANY_PATH = Parameter(
-    "path", "string", "A file or folder as the map shows it; empty for the whole request.workspace.", ""
+    "path", "string", "A file or folder as the map shows it; empty for the whole workspace.", ""
 )
 _LINE = Parameter("line", "integer", "1-based line.", None, 1, MAX_LINE)
 _SYMBOL = (

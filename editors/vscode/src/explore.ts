@@ -23,6 +23,7 @@ interface Running {
 export class Explorer implements vscode.Disposable {
   /** By the path of the folder. */
   private readonly running = new Map<string, Running>();
+  private readonly starting = new Set<string>();
   private readonly listener = vscode.tasks.onDidEndTask(({ execution }) => this.forget(execution));
 
   constructor(private readonly context: vscode.ExtensionContext) {}
@@ -38,11 +39,12 @@ export class Explorer implements vscode.Disposable {
     }
     const at = own && uri && place ? { file: uri.fsPath, line: place.line + 1 } : undefined;
     const running = this.running.get(folder.uri.fsPath);
-    if (running === undefined) {
-      await this.start(folder, at && `${at.file}:${at.line}`);
+    if (running === undefined && !this.starting.has(folder.uri.fsPath)) {
+      this.starting.add(folder.uri.fsPath);
+      await this.start(folder, at && `${at.file}:${at.line}`).finally(() => this.starting.delete(folder.uri.fsPath));
       return;
     }
-    const address = await readFile(running.addressFile, "utf8").catch(() => "");
+    const address = running === undefined ? "" : await readFile(running.addressFile, "utf8").catch(() => "");
     if (address === "") {
       void vscode.window.showInformationMessage("Weft: The page is starting; its terminal shows the progress.");
       return;

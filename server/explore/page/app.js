@@ -30,11 +30,12 @@ const fillMain = panel(main);
 
 async function show() {
   const { name, args } = current();
-  const chosen = Object.hasOwn(VIEWS, name) ? name : "map";
+  const chosen = name || "map";
   markCurrent(chosen);
   const atTop = history.state?.scroll ?? 0;
   const whenShown = [];
   const isShown = await fillMain(async (signal) => {
+    if (!Object.hasOwn(VIEWS, chosen)) throw new Error(`There is no page ${chosen}. Choose one above.`);
     await indexed(signal, (waiting) => main.replaceChildren(...waiting));
     return VIEWS[chosen](args, { signal, onShown: (run) => whenShown.push(run) });
   }, failed);

@@ -78,6 +78,14 @@ def test_it_opens_the_page_at_the_cursor_and_again_at_another_line(shop, address
     assert other != address
 
 
+def test_asked_twice_at_once_it_starts_one_page(shop, addresses, waiting):
+    for _ in range(2):
+        shop.call("command", id="weft.explore", isAwaited=False)
+    waiting(lambda: any("The page is starting" in notice for notice in shop.notices()), "the note")
+    waiting(addresses, "the address of the page")
+    assert len(addresses()) == 1
+
+
 def test_the_menu_of_the_status_item_and_the_explanation_lead_to_the_page(shop, vscode, addresses, waiting, picture):
     shop.begin("why.py")
     shop.command("Weft: Explain Completion")
