@@ -132,9 +132,7 @@ def _stats(request: Request) -> Json:
 
 
 _PATH = Parameter("path", "string", "A file as the map shows it.")
-_ANY_PATH = Parameter(
-    "path", "string", "A file or folder as the map shows it; empty for the whole workspace.", ""
-)
+_ANY_PATH = Parameter("path", "string", "A file or folder as the map shows it; empty for the whole workspace.", "")
 _LINE = Parameter("line", "integer", "1-based line.", None, 1, MAX_LINE)
 _SYMBOL = (
     Parameter("symbol", "string", "Name such as `pay` or `Shop.pay`.", ""),
