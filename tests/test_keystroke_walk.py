@@ -109,9 +109,8 @@ def test_a_keystroke_passes_through_few_files(tmp_path: Path, monkeypatch: pytes
             types.InitializeParams(
                 types.ClientCapabilities(),
                 workspace_folders=[types.WorkspaceFolder(folder.as_uri(), "shop")],
-                initialization_options={
-                    "weft": {"completion": {"min_confidence": 0.0}}
-                },  # whole lines, whatever is fitted
+                # Whole lines, whatever is fitted.
+                initialization_options={"weft": {"completion": {"min_confidence": 0.0}}},
             )
         )
         with Walk() as walk:  # before any thread begins

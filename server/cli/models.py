@@ -140,9 +140,8 @@ def _named(name: str) -> Table:
     table = parse_model(name)
     if table is not None:
         if table["backend"] != "transformers" and "path" in table:
-            table["path"] = os.path.realpath(
-                Path(table["path"]).expanduser()
-            )  # settings must not depend on the current folder
+            # Settings must not depend on the current folder.
+            table["path"] = os.path.realpath(Path(table["path"]).expanduser())
         return table
     found = discover()
     entry = find_in_catalogue(name)

@@ -113,9 +113,8 @@ class OpenBuffers:
     _buffers: dict[Path, _Buffer] = field(default_factory=dict)
     _too_large: set[Path] = field(default_factory=set)
     _recent: dict[tuple[str, str], RecentEdits] = field(default_factory=dict)  # by folder and by whose edits they are
-    _pasted: dict[tuple[str, str], RecentEdits] = field(
-        default_factory=dict
-    )  # the same with long hunks: for next edits
+    # The same with long hunks: for next edits.
+    _pasted: dict[tuple[str, str], RecentEdits] = field(default_factory=dict)
     _pending: dict[Path, _PendingEdit] = field(default_factory=dict)  # edited, not yet queued on the writer
     _queued: dict[Path, None] = field(default_factory=dict)  # for the writer, which takes all of them at once
     _next_quiet_s: float = 0.0  # on the monotonic clock, see QUIET_PAUSES

@@ -163,9 +163,8 @@ class Folder:
         self.path = path
         self.limit_reason = limit_reason
         self.max_files = max_files
-        self.seeds: frozenset[str] = (
-            frozenset()
-        )  # files to index with their imports beside the open ones; replaced whole
+        # Files to index with their imports beside the open ones; replaced whole.
+        self.seeds: frozenset[str] = frozenset()
         self._followed: dict[str, Sequence[Import]] = {}  # imports of open files that the last closure followed
         self._closure: frozenset[str] = frozenset()  # the files of the last closure
         self._observer = observer
