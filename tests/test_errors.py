@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import weft
 from weft import errors
+from weft.server.agents.hints import Hint
 
 ROOT = Path(weft.__file__).resolve().parent
 ROOMS = ("languages", "codegraph", "retrieval", "memory", "llm", "server", "benchmarks")
@@ -24,9 +25,9 @@ KINDS = {
 
 NEXT_STEPS = """
     add allow ask begin call change check choose clone close complete configure convert copy correct create delete
-    disable do download end exclude export fetch free give go install leave let list load log look lower make
-    memorize move name open put raise remove rename repair replace reload restart resume reuse run save see send set
-    shorten start supply switch take train try update upgrade use wait weft write
+    disable do download end exclude export fetch find free give go install leave let list load log look lower make
+    memorize move name open put raise read remove rename repair replace reload restart resume reuse run save search see
+    send set shorten start supply switch take train try update upgrade use wait weft write
 """
 """The verbs a next step begins with."""
 
@@ -95,7 +96,18 @@ def messages():
                 continue
             kinds = kinds_of(node.func.id)
             if kinds and not kinds & {errors.Cancelled, errors.ControlFlow} and (text := literal(node.args[0])):
-                yield path, text
+                yield path, " ".join((text, *map(hint, node.args[1:])))
+
+
+def hint(node: ast.expr) -> str:
+    """What an agent is told by a `Hint`; empty for another argument."""
+    is_named = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Hint"
+    return Hint[node.attr].for_agents if is_named else "{}" if isinstance(node, ast.Name) else ""
+
+
+@pytest.mark.parametrize("each", Hint)
+def test_a_hint_is_a_next_step_for_both_readers(each):
+    assert has_next_step(each.for_agents) and NEXT_STEP.search(each.for_page) and "`outline`" not in each.for_page
 
 
 def literal(node: ast.expr) -> str:
@@ -109,7 +121,7 @@ def literal(node: ast.expr) -> str:
 
 def has_next_step(text: str) -> bool:
     """Whether a message holds a next step, or a value where one is expected, such as another error's message."""
-    return bool(NEXT_STEP.search(text) or re.search(r"^{}$|[.?] ?{}[.]?$|^--[a-z-]+: {}$", text))
+    return bool(NEXT_STEP.search(text) or re.search(r"^{}$|[.?] ?{}[.]?$|^--[a-z-]+: {}$|Did you mean {}\?$", text))
 
 
 @pytest.mark.parametrize("text", ["x is not a file.", "x failed: the disk is full.", "x was not used."])
