@@ -547,6 +547,40 @@ def test_an_instance_is_called_through_its_call_method():
     )
 
 
+@pytest.mark.parametrize("written", ["cast(Shop, thing)", 'typing.cast("Shop", thing)', "thing and cast(Shop, thing)"])
+def test_a_cast_says_the_type(written):
+    check(
+        f"""
+        #- shop.py
+        class Shop:
+            def pay(self): ...
+        #- main.py
+        import typing
+        from typing import cast
+        from shop import Shop
+        def run(thing):
+            shop = {written}
+            shop.pay()
+        """,
+        "shop.pay -> shop.py::Shop.pay (typed local)",
+    )
+
+
+def test_a_cast_of_a_value_to_a_column_type_says_nothing():
+    check(
+        """
+        #- main.py
+        from sqlalchemy import Integer, cast
+        class Order:
+            price = 1
+            def pay(self): ...
+        def run():
+            total = cast(Order.price, Integer)
+            total.pay()
+        """
+    )
+
+
 # The last resort
 
 

@@ -243,13 +243,23 @@ def _bind_value(walk: SyntaxWalk, target: Node, value: Node) -> None:
         if kind in ("identifier", "attribute"):
             known |= _bind(walk, target, "alias", walk.dotted(side))
         elif kind == "call":
-            known |= _bind(walk, target, "call", walk.dotted(side.children[0]))
+            cast = _type_of_cast(walk, side)
+            known |= _bind(walk, target, *(("annotation", cast) if cast else ("call", walk.dotted(side.children[0]))))
         elif kind == "subscript":
             known |= _bind(walk, target, "alias", walk.dotted(side))
         else:
             known |= kind == "none"  # assigned later
     if not known:
         _bind_unknown(walk, target)
+
+
+def _type_of_cast(walk: SyntaxWalk, call: Node) -> str:
+    """The class in `typing.cast(Shop, value)`; "" for another call, and where it is none or several."""
+    if walk.dotted(call.children[0]).rpartition(".")[2] != "cast" or len(call.children[-1].named_children) != 2:
+        return ""
+    name = class_of_annotation(walk.text(call.children[-1].named_children[0]))
+    # Other functions of this name have a value first: `cast(Order.price, Integer)` of SQLAlchemy.
+    return name if name.rpartition(".")[2][:1].isupper() else ""
 
 
 def _sides(value: Node) -> Iterator[Node]:
@@ -463,6 +473,7 @@ LANGUAGES = (
         super_is_called=True,
         constructor="__init__",
         call_method="__call__",
+        protocol_base="Protocol",
         private_prefix="_",
         builtins=" ".join(dir(builtins)),
         call_syntax=_CALL_SYNTAX,

@@ -13,12 +13,12 @@ from ...llm.workspace_model import DocumentTokens, tokenise_document
 from ...retrieval import FileFragments, slice_file
 from .store import FileRecord
 
-ANALYSIS_VERSION = 6
+ANALYSIS_VERSION = 7
 """Part of the cache's version: increment it when the analysis of the same text changes.
 
 History: 2, the n-gram index also stores token kinds; 3, files without a grammar have the name of their language;
 4, names of all languages are resolved with types; 5, fragments have static vectors; 6, terms of a file are in the
-order of their keys.
+order of their keys; 7, `typing.cast` says a type.
 """
 
 
