@@ -69,6 +69,7 @@ class NameRules:
     has_extension_packages: bool = False  # the extensions of a type are known where the file sees their package
     has_interfaces: bool = False  # a class names the interfaces that it implements
     has_method_sets: bool = False  # a type implements an interface by its methods alone
+    protocol_base: str = ""  # a class with this base is implemented by the methods of a class alone
     has_traits_in_scope: bool = False  # a method of a trait is known where the file imports or defines the trait
     has_mixins: bool = False  # a class may get members at run time, and call those of classes that extend or include it
     has_fields_apart: bool = False  # a field and a method of a type may have the same name

@@ -315,6 +315,60 @@ def test_types_implement_an_interface_of_go_by_their_methods():
     )
 
 
+PROTOCOL = index_of(
+    """
+    #- ports.py
+    from typing import Protocol
+    class Purse(Protocol):
+        @property
+        def coins(self): ...
+        def pay(self, price): ...
+        def close(self): ...
+    class Named(Purse): ...
+    class Factory(Protocol):
+        def __call__(self): ...
+    def run(purse: Purse):
+        purse.pay(2)
+    def start(purse: Purse):
+        run(purse)
+    #- shop.py
+    from abc import ABC
+    from ports import Purse
+    class Base:
+        def close(self): ...
+    class Shop(Base):
+        def pay(self, price): ...
+    class Half:
+        def pay(self, price): ...
+    class Own(Purse):
+        def pay(self, price): ...
+    class Maker:
+        def __call__(self): ...
+    """
+)
+
+
+def test_classes_implement_a_protocol_by_their_methods():
+    assert texts(PROTOCOL, "Which classes implement Purse?") == [
+        "2 classes inherit from `Purse`: `Named`, `Own`.",
+        "1 type has all methods of `Purse` (`close`, `pay`): `Shop`.",
+    ]
+    nothing = "No definition in this repository names `Factory` as its base or has all of its methods."
+    assert texts(PROTOCOL, "Which classes implement Factory?") == [nothing]
+
+
+@pytest.mark.parametrize("name", ["Shop.pay", "Own.pay"])
+def test_a_method_is_called_through_the_protocol_that_its_class_implements(name):
+    assert texts(PROTOCOL, f"What calls {name}?")[0] == (
+        f"`Purse.pay`, which `{name}` overrides, is called at 1 location."
+    )
+    assert "`run` -> `Purse.pay`" in " ".join(texts(PROTOCOL, f"How does start reach {name}?"))
+
+
+def test_a_class_without_all_methods_implements_no_protocol():
+    assert "Purse.pay" not in " ".join(texts(PROTOCOL, "What calls Half.pay?"))
+
+
 def test_interfaces_of_one_name_are_told_apart():
     index = index_of(
         """

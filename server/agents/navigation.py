@@ -17,7 +17,7 @@ from ...retrieval import Location
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_document, is_test
 from ...retrieval.questions.units import Unit, units_of
-from ..chat.symbol_queries import Reference, callees, callers, is_constructor, may_call, overridden, unresolved_calls
+from ..chat.symbol_queries import Reference, callees, callers, is_constructor, may_call, unresolved_calls
 from .folders import Folder, Folders
 from .targets import Target
 from .uses import Group, uses_of
@@ -90,12 +90,10 @@ def callers_of(target: Target, within_s: float | None = None) -> Answer:
     """The calls of a symbol: resolved ones, then those that match by name, in files that are read in time."""
     folder, index = target.folder, target.folder.index
     found: dict[tuple[str, int], Reference] = {}
-    bases: list[NamedDefinition] = []
     for named in target.definitions:
         found.update(((call.path, call.line), call) for call in callers(index, named))
-        bases += overridden(index, named)
-    through = [call for named in bases for call in callers(index, named) if (call.path, call.line) not in found]
     uses = uses_of(target, with_text=False, time_limit_s=CALLERS_WITHIN_S if within_s is None else within_s)
+    through = [call for named in uses.above for call in callers(index, named) if (call.path, call.line) not in found]
     by_name = [
         Reference(group.path, line, "call by name", group.enclosing)
         for group in uses.groups
@@ -105,7 +103,7 @@ def callers_of(target: Target, within_s: float | None = None) -> Answer:
     ]
     entries = [
         *_calls(folder, [call for call in found.values() if not is_test(call.path)]),
-        *_calls(folder, through, "Through the method that it overrides"),
+        *_calls(folder, through, "Through the method that it overrides or implements"),
         *_by_likelihood(folder, by_name, target.name),
         *_calls(folder, [call for call in found.values() if is_test(call.path)], TESTS),
     ]

@@ -118,7 +118,7 @@ def uses_of(target: Target, *, with_text: bool = True, time_limit_s: float | Non
 
 
 def _implementing(index: RepositoryIndex, named: NamedDefinition) -> Iterator[NamedDefinition]:
-    """The methods of types that implement an interface without naming it, for a method of the interface."""
+    """The methods of types that implement an interface or a protocol without naming it, for a method of it."""
     owner, _, method = named.definition.qualified_name.rpartition(".")
     interface = index.graph.definition(named.path, owner) if owner else None
     if interface is not None:

@@ -25,6 +25,7 @@ from ...retrieval.questions import is_test
 from ..next_edit.nearness import by_nearness
 from .symbol_queries import (
     callers,
+    implementations,
     is_member,
     may_call,
     overridden,
@@ -258,13 +259,16 @@ class _Search:
                 yield _Edge(source, key, how, caller.line, caller.enclosing)
 
     def _overrides(self, key: _Key) -> Iterator[_Edge]:
-        """The methods of subclasses that override a method."""
+        """The methods of subclasses, and of implementations of a protocol, that override a method."""
         owner, _, method = key[1].rpartition(".")
         base = self._graph.definition(key[0], owner) if owner else None
         if base is not None and is_class(base):
             at = key[0], owner
             if at not in self._below:
-                self._below[at] = subclasses(self._index, base.name, [NamedDefinition(key[0], base)])
+                named = NamedDefinition(key[0], base)
+                self._below[at] = subclasses(self._index, base.name, [named])
+                if base.kind != "interface":  # of Go, whose calls reach the implementations in the graph
+                    self._below[at] += implementations(self._index, named)[0]
             for path, each in self._below[at]:
                 target = path, f"{each.qualified_name}.{method}"
                 if override := self._graph.definition(*target):

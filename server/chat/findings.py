@@ -39,6 +39,7 @@ from .symbol_queries import (
     callers_by_name,
     implementations,
     importers,
+    is_protocol,
     overridden,
     subclasses,
 )
@@ -328,7 +329,7 @@ def _subclasses(context: QuestionContext) -> Iterator[Finding]:
         yield from implementing
         if not found and not implementing and _ASKS_FOR_SUBCLASSES.search(context.question.text):
             relation = f"embeds `{name}`" if embeds else f"names `{name}` as its base"
-            has_methods = embeds and classes[0].definition.kind == "interface"
+            has_methods = is_protocol(context.index, *classes[0])
             text = f"No definition {_where(context, last)} {relation}{' or has all of its methods' * has_methods}."
             yield Finding(text, tuple(context.definition(named) for named in classes[:MOST_SHOWN]))
             yield from _uses_of(context, Subject(name, tuple(classes)))

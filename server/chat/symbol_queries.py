@@ -6,19 +6,20 @@ Lines are 0-based.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from ...codegraph import Call
-from ...codegraph.file_graph import MODULE_SCOPE
+from ...codegraph.file_graph import MODULE_SCOPE, Definition
 from ...codegraph.resolve import SAME_NAME, THROUGH_INTERFACE
 from ...codegraph.resolver import parse_dotted
-from ...codegraph.symbol_table import MODULE, is_class
+from ...codegraph.symbol_table import FUNCTION_KINDS, MODULE, is_class
 from ...codegraph.typed_resolver import TypedResolver
 from ...codegraph.values import CLASS_VALUE, FUNCTION_VALUE, OUTSIDE_VALUE, Value
 from ...languages import language_named
-from ...retrieval import RepositoryIndex
+from ...retrieval import Location, RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_test
 from ..symbols.occurrences import files_with
@@ -55,7 +56,7 @@ def callers(index: RepositoryIndex, named: NamedDefinition) -> list[Reference]:
 
 
 def overridden(index: RepositoryIndex, named: NamedDefinition) -> list[NamedDefinition]:
-    """The methods of base classes and interfaces that a method overrides, nearest first.
+    """The methods of base classes, interfaces and protocols that a method overrides, nearest first.
 
     None for a constructor: no call of a base class's constructor reaches that of a class below.
     """
@@ -65,7 +66,26 @@ def overridden(index: RepositoryIndex, named: NamedDefinition) -> list[NamedDefi
     classes, _, n_parts = TypedResolver(index.graph).mro(named.path, owner)
     found = {(path, base): index.graph.definition(path, f"{base}.{method}") for path, base in classes[n_parts:]}
     above = [NamedDefinition(path, each) for (path, _), each in found.items() if each is not None]
+    above += _of_protocols(index, named, set(classes))
     return [] if above and is_constructor(index, named) else above
+
+
+def _of_protocols(
+    index: RepositoryIndex, named: NamedDefinition, known: Collection[tuple[str, str]]
+) -> Iterator[NamedDefinition]:
+    """The methods of protocols that the class of a method implements without naming them; `known` are its bases."""
+    if not language_named(index.graph.files[named.path].language).protocol_base:
+        return
+    owner, _, method = named.definition.qualified_name.rpartition(".")
+    resolver = TypedResolver(index.graph)
+    for other in index.names.definitions(method)[:MAX_CANDIDATES]:
+        path, name = other.path, other.definition.qualified_name.rpartition(".")[0]
+        protocol = index.graph.definition(path, name) if name and (path, name) not in known else None
+        if protocol is None or other.definition.name != method:
+            continue
+        methods = _methods_to_have(index, resolver, NamedDefinition(path, protocol))
+        if method in methods and _has_methods(resolver, Value(CLASS_VALUE, named.path, owner, ""), methods):
+            yield other
 
 
 def is_constructor(index: RepositoryIndex, named: NamedDefinition) -> bool:
@@ -164,14 +184,13 @@ def _may_extend(resolver: TypedResolver, named: NamedDefinition, name: str, know
 def implementations(index: RepositoryIndex, named: NamedDefinition) -> tuple[list[NamedDefinition], list[str]]:
     """The types with all methods of an interface, by path and line, at most `MAX_IMPLEMENTATIONS`, and those methods.
 
-    Empty in languages whose types name their interfaces. The methods of an interface from outside that it embeds are
-    unknown and not required.
+    Empty for interfaces that their types name. Of a protocol of Python, classes that name it are left out. The methods
+    of an interface from outside that it embeds are unknown and not required.
     """
-    path, definition = named
     resolver = TypedResolver(index.graph)
-    if definition.kind != "interface" or not language_named(index.graph.files[path].language).has_method_sets:
+    methods = sorted(_methods_to_have(index, resolver, named))
+    if not methods:
         return [], []
-    methods = sorted(resolver.method_names(path, definition.qualified_name))
     found: dict[tuple[str, str], NamedDefinition] = {}
     having = {method: [n for n in index.names.definitions(method) if n.definition.name == method] for method in methods}
     rarest = min(having.values(), key=len, default=[])
@@ -182,13 +201,53 @@ def implementations(index: RepositoryIndex, named: NamedDefinition) -> tuple[lis
             continue
         for each in _with_embedding(index, value):
             target = index.graph.definition(each.path, each.name)
-            if target is None or target.kind == "interface" or len(found) == MAX_IMPLEMENTATIONS:
+            if target is None or len(found) == MAX_IMPLEMENTATIONS or is_protocol(index, each.path, target):
                 continue
-            members = (resolver.member(each, method) for method in methods)
-            if all(member is not None and member.kind == FUNCTION_VALUE for member in members):
+            is_named = (named.path, named.definition.qualified_name) in resolver.mro(each.path, each.name).classes
+            if not is_named and _has_methods(resolver, each, methods):
                 found[each.path, each.name] = NamedDefinition(each.path, target)
     order = sorted(found.values(), key=lambda each: (is_test(each.path), each.path, each.definition.start_line))
     return order, methods
+
+
+def is_protocol(index: RepositoryIndex, path: str, definition: Definition) -> bool:
+    """Whether types implement an interface by their methods alone, without naming it."""
+    rules = language_named(index.graph.files[path].language)
+    if rules.has_method_sets:
+        return definition.kind == "interface"
+    bases = (base.partition("[")[0].rpartition(".")[2] for base in definition.bases)
+    return bool(rules.protocol_base) and is_class(definition) and rules.protocol_base in bases
+
+
+def _methods_to_have(index: RepositoryIndex, resolver: TypedResolver, named: NamedDefinition) -> set[str]:
+    """The methods that make a type an implementation of a protocol; empty for another definition.
+
+    No properties, which may be fields of the type. A protocol of the call alone has none: functions implement it.
+    """
+    path, definition = named
+    if not is_protocol(index, path, definition):
+        return set()
+    rules = language_named(index.graph.files[path].language)
+    if rules.has_method_sets:
+        return resolver.method_names(path, definition.qualified_name)
+    methods = {
+        each.name
+        for owner in resolver.mro(path, definition.qualified_name).classes
+        for where, each in resolver.members(*owner)
+        if each.kind in FUNCTION_KINDS and not _is_property(index, where, each)
+    }
+    return methods if methods != {rules.call_method} else set()
+
+
+def _is_property(index: RepositoryIndex, path: str, definition: Definition) -> bool:
+    decorators = index.text(Location(path, definition.start_line, definition.header_line))
+    return re.search(r"@(?:[\w.]*[._])?property\b", decorators) is not None
+
+
+def _has_methods(resolver: TypedResolver, value: Value, methods: Collection[str]) -> bool:
+    """Whether a type has all methods, its own or inherited ones."""
+    members = (resolver.member(value, method) for method in methods)
+    return all(member is not None and member.kind == FUNCTION_VALUE for member in members)
 
 
 def _with_embedding(index: RepositoryIndex, value: Value) -> Iterator[Value]:
