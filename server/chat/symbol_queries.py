@@ -74,18 +74,16 @@ def _of_protocols(
     index: RepositoryIndex, named: NamedDefinition, known: Collection[tuple[str, str]]
 ) -> Iterator[NamedDefinition]:
     """The methods of protocols that the class of a method implements without naming them; `known` are its bases."""
-    if not language_named(index.graph.files[named.path].language).protocol_base:
-        return
+    base = language_named(index.graph.files[named.path].language).protocol_base
     owner, _, method = named.definition.qualified_name.rpartition(".")
     resolver = TypedResolver(index.graph)
-    for other in index.names.definitions(method)[:MAX_CANDIDATES]:
-        path, name = other.path, other.definition.qualified_name.rpartition(".")[0]
-        protocol = index.graph.definition(path, name) if name and (path, name) not in known else None
-        if protocol is None or other.definition.name != method:
-            continue
-        methods = _methods_to_have(index, resolver, NamedDefinition(path, protocol))
-        if method in methods and _has_methods(resolver, Value(CLASS_VALUE, named.path, owner, ""), methods):
-            yield other
+    for protocol in index.names.subclasses(base)[:MAX_CANDIDATES] if base else ():
+        path, name = protocol.path, protocol.definition.qualified_name
+        found = index.graph.definition(path, f"{name}.{method}") if (path, name) not in known else None
+        if found is not None:
+            methods = _methods_to_have(index, resolver, protocol)
+            if method in methods and _has_methods(resolver, Value(CLASS_VALUE, named.path, owner, ""), methods):
+                yield NamedDefinition(path, found)
 
 
 def is_constructor(index: RepositoryIndex, named: NamedDefinition) -> bool:
