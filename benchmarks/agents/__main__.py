@@ -10,6 +10,7 @@ Owns the command and the run. Tasks are in `tasks`, scripted agents in `loops`.
 from __future__ import annotations
 
 import argparse
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from .tasks import Task, tasks_of
 
 N_TASKS = 2
 N_CALLS = 40
+DATA = "data"
 
 OF_ROWS = ("benchmarks/agents", "benchmarks/next_edit/commits.py", "codegraph", "languages", "retrieval", "server")
 NOT_OF_ROWS = frozenset({"__main__.py", "tables.py", "latency.py"})
@@ -129,6 +131,7 @@ def _measured(task: Task, folder: Path, history: TypedHistory, cache: Path) -> l
 
 def _latency(folder: Path, cache: Path) -> Report:
     """The time of each tool on a folder."""
+    shutil.rmtree(cache / DATA, ignore_errors=True)  # notes of an earlier run
     with _workspace(folder, cache) as workspace:
         workspace.index()
         timed = latency.figures_of(list(latency.timed_calls(workspace, N_CALLS)))
@@ -143,7 +146,7 @@ def _latency(folder: Path, cache: Path) -> Report:
 
 
 def _workspace(folder: Path, cache: Path) -> Workspace:
-    return Workspace([folder], Config(cache_dir=str(cache), data_dir=str(cache / "data")))
+    return Workspace([folder], Config(cache_dir=str(cache), data_dir=str(cache / DATA)))
 
 
 if __name__ == "__main__":
