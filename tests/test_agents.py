@@ -571,6 +571,36 @@ def test_callers_of_a_method_of_a_trait_name_what_implements_it(tmp_path):
         )
 
 
+def test_a_method_is_called_through_a_protocol_that_its_class_does_not_name(tmp_path):
+    write(
+        tmp_path,
+        """
+        #- ports.py
+        from typing import Protocol
+        class Purse(Protocol):
+            def pay(self): ...
+            def close(self): ...
+        def run(purse: Purse):
+            purse.pay()
+        #- shop.py
+        class Shop:
+            def pay(self): ...
+            def close(self): ...
+        class Half:
+            def pay(self): ...
+        """,
+    )
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        workspace.index()
+        assert lines(workspace, "callers", symbol="Shop.pay") == [
+            "1 call of Shop.pay (shop.py:2)",
+            "Through the method that it overrides or implements:",
+            "ports.py:6 run: purse.pay()",
+        ]
+        assert "0 calls of Half.pay" in lines(workspace, "callers", symbol="Half.pay")[0]
+        assert "shop.py:2 Shop.pay" in "\n".join(lines(workspace, "impact", symbol="Purse.pay"))
+
+
 def test_a_member_of_an_implicit_type_is_a_use_by_name(tmp_path):
     write(
         tmp_path,
