@@ -302,6 +302,55 @@ def test_a_function_of_go_has_its_package():
     assert texts(GO, "Where is shop.Shop defined?") == ["`shop.Shop` is defined in shop/shop.go:5."]
 
 
+SETTINGS = index_of(
+    """
+    #- defaults.py
+    DOWNLOAD_TIMEOUT = 180
+    CONCURRENT_REQUESTS_PER_DOMAIN = 8
+    USER_AGENT = "shop " + VERSION
+    #- agent.py
+    class Agent:
+        def __init__(self, user_agent):
+            self.user_agent = user_agent
+        def timeout(self, request):
+            return request.timeout
+    def download(url): ...
+    #- tests/test_cookies.py
+    COOKIE_AGE = 3
+    """
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Where is the default download timeout configured?", "`DOWNLOAD_TIMEOUT` is 180 (defaults.py:1)."),
+        ("What is the download timeout?", "`DOWNLOAD_TIMEOUT` is 180 (defaults.py:1)."),
+        (
+            "How do I limit the number of concurrent requests per domain?",
+            "`CONCURRENT_REQUESTS_PER_DOMAIN` is 8 (defaults.py:2).",
+        ),
+        ("Where is the user agent set?", "`USER_AGENT` is bound at 2 locations in 2 files."),
+        ("What is the cookie age in the tests?", "`COOKIE_AGE` is 3 (tests/test_cookies.py:1)."),
+    ],
+)
+def test_a_setting_is_found_by_the_words_of_its_name(question, expected):
+    assert texts(SETTINGS, question)[:1] == [expected]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where is the download timeout of a proxy set?",
+        "Who downloads?",
+        "What is the cookie age?",
+        "Why is there a timeout?",
+    ],
+)
+def test_other_questions_are_answered_by_no_setting(question):
+    assert not any(name in " ".join(texts(SETTINGS, question)) for name in ("TIMEOUT", "COOKIE_AGE"))
+
+
 def test_structs_embed_structs():
     assert texts(GO, "Which structs embed Purse?") == ["2 types embed `Purse`: `Shop`, `Stall`."]
 

@@ -221,6 +221,46 @@ def default_findings(context: QuestionContext) -> Iterator[Finding]:
             yield Finding(f"`{name}` {is_value or f'is assigned at {locations(found)}'}.", tuple(assigned))
 
 
+def setting_findings(context: QuestionContext) -> Iterator[Finding]:
+    """A value whose name is the words of a question for a setting: `DOWNLOAD_TIMEOUT` for "the download timeout"."""
+    question = context.question
+    asks = "value" in question.kinds or _ASKS_FOR_SETTING.search(question.text)
+    if not asks or question.names or context.names:
+        return
+    content = {concept.word for concept in question.concepts if concept.weight == 1.0} - _NOT_OF_NAMES
+    for n in N_WORDS_OF_SETTING if content else ():
+        for at in range(len(question.words) - n + 1):
+            words = question.words[at : at + n]
+            found = context.index.names.value_bindings("".join(words)) if content <= {*words} else []
+            found = [value for value in found if question.about_tests or not is_test(value.path)][:MAX_CANDIDATES]
+            if found:
+                found.sort(key=lambda value: not value.name.rpartition(".")[2].isupper())  # constants first
+                yield bound_finding(context, found[0].name.rpartition(".")[2], found)
+                return
+
+
+N_WORDS_OF_SETTING = (4, 3, 2)
+_ASKS_FOR_SETTING = re.compile(
+    r"""\b(?:where|which|how)\b.*\b(?:configur\w+|settings?|options?|set|changed?|adjust\w*|specif(?:y|ied)|stored|kept)\b
+    |^\s*what(?:\ is|\ are|['’]s)\ the\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_SETTING_WORDS = """
+    adjust adjusted allowed amount change changed configurable configuration configure configured constant kept limit
+    number option options setting settings specified specify stored value
+"""
+_NOT_OF_NAMES = TEST_WORDS | {*_SETTING_WORDS.split()}
+"""Words of a question for a setting that need not be in its name."""
+
+
+def bound_finding(context: QuestionContext, name: str, values: Sequence[ValueBinding]) -> Finding:
+    """The lines that bind a value to a name, and the value where it is one and short."""
+    shown = (context.line(path, line, f"binds `{full}`", full, 0, 0) for path, full, line in values)
+    value = value_of(context, values[0]) if len(values) == 1 else ""
+    is_value = f"is {value} ({values[0].path}:{values[0].line + 1})"
+    return cut_finding(f"`{name}` {is_value if value else f'is bound at {locations(values)}'}.", shown, len(values))
+
+
 def value_of(context: QuestionContext, bound: ValueBinding) -> str:
     """The short value that a line binds to a name; "" if there is none."""
     return assigned_value(context.index.text(Location(bound.path, bound.line, bound.line + 1)), bound.name)

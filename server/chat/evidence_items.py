@@ -150,7 +150,8 @@ def match_reason(found: QuestionResult, scored: ScoredUnit) -> str:
     concepts = found.question.concepts
     order = sorted(range(len(concepts)), key=lambda number: -found.idf[number] * scored.covered[number])
     words = [concepts[number].word for number in order if scored.covered[number] and concepts[number].weight > 0.5]
-    clauses = [f"defines `{scored.unit.symbol}`" for part in scored.parts if part.name == "defines"]
+    names = [scored.unit.symbol or part.detail for part in scored.parts if part.name == "defines"]
+    clauses = [f"{'defines' if scored.unit.symbol else 'sets'} `{name}`" for name in names if name]
     if words:
         clauses.append("mentions " + ", ".join(f"“{word}”" for word in words[:N_WORDS]))
     if any(part.name == "related code" and part.value > 0.1 * scored.score for part in scored.parts):

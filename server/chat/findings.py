@@ -24,10 +24,11 @@ from .definition_facts import (
     NameCandidates,
     QuestionContext,
     Subject,
+    bound_finding,
     default_findings,
     raise_findings,
     return_findings,
-    value_of,
+    setting_findings,
 )
 from .evidence_items import MOST_LISTED, MOST_SHOWN, EvidenceBuilder, counted, cut_finding, locations, name_list
 from .mention_findings import document_findings, test_findings
@@ -62,7 +63,7 @@ def findings(found: QuestionResult, index: RepositoryIndex, folder: str = "") ->
     # "Which document explains what Slate returns?" asks for a document, not for return statements.
     kinds = kinds - {"returns", "raisers", "value", "path"} if "documentation" in kinds else kinds
     made = [finding for kind, find in _BY_KIND if kind in kinds for finding in find(context)]
-    made = [*test_findings(context), *document_findings(context), *made]
+    made = [*setting_findings(context), *test_findings(context), *document_findings(context), *made]
     if kinds & _ABOUT_SYMBOLS:
         n_shown = N_BESIDE_OTHERS if made else MOST_SHOWN
         names = dict.fromkeys(subject.last for subject in context.subjects)
@@ -81,12 +82,7 @@ def _definitions(context: QuestionContext) -> Iterator[Finding]:
             text = f"`{name}` is defined {where if len(definitions) == 1 else f'at {locations(definitions)}'}."
             yield cut_finding(text, shown, len(definitions))
         elif values:
-            bound = (context.line(path, line, f"binds `{full}`", full, 0, 0) for path, full, line in values)
-            value = value_of(context, values[0]) if len(values) == 1 else ""
-            is_value = f"is {value} ({values[0].path}:{values[0].line + 1})"
-            yield cut_finding(
-                f"`{name}` {is_value if value else f'is bound at {locations(values)}'}.", bound, len(values)
-            )
+            yield bound_finding(context, name, values)
 
 
 def _callers(context: QuestionContext) -> Iterator[Finding]:
