@@ -242,6 +242,22 @@ def test_a_change_in_a_pause_is_found_after_it(folder):
         assert indexed(workspace) == on_disk(folder)
 
 
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_files_that_are_read_to_be_sure_are_not_said_to_be_unread(tmp_path, is_changed):
+    # Written right before the run, so that its time does not tell whether it was changed since.
+    write(tmp_path, {"a.py": "same = 1\n"})
+    begun = []
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        workspace.index()
+        [folder] = workspace._folders
+        if is_changed:
+            write(tmp_path, {"a.py": "other = 12\n"})
+        folder.reconcile(Cancel(), begin=lambda: begun.append(True))
+        workspace.flush()
+        assert bool(begun) == is_changed
+        assert indexed(workspace) == on_disk(tmp_path)
+
+
 def test_the_status_says_that_a_comparison_is_going_on(folder, monkeypatch):
     is_comparing, may_go_on = threading.Event(), threading.Event()
     compare = Folder.reconcile

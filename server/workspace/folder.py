@@ -251,7 +251,7 @@ class Folder:
     ) -> ComparisonResult:
         """Compare the index with the disk, by stat and then by content, and index the differences.
 
-        `preempt` is called every few milliseconds, `begin` before files are read.
+        `preempt` is called every few milliseconds, `begin` before files are read that differ.
         """
         with self._indexing, self._recording_reports(), self._storing_analyses():
             unsubscribe = self._closed.on_cancel(cancel.cancel)
@@ -264,7 +264,8 @@ class Folder:
                     difference = self._from_earlier_index(difference, cancel, preempt)
                 if cancel.cancelled or not (difference.todo or difference.removed):
                     return ComparisonResult(compare_s=compare_s)
-                begin()
+                if difference.removed or not all(map(self._is_read_to_be_sure, difference.todo)):
+                    begin()
                 before, skipped_files = self.snapshot, len(self._skipped)
                 self._index_difference(difference, cancel, niceness, lambda n_done: None)
                 self._follow_imports(difference, cancel, niceness)
@@ -277,6 +278,11 @@ class Folder:
                 return ComparisonResult(int(changed), RACY_NS / 1e9 if racy else None, compare_s)
             finally:
                 unsubscribe()
+
+    def _is_read_to_be_sure(self, file: FoundFile) -> bool:
+        """Whether a file is read again only because its time says nothing: it was racy when it was indexed."""
+        record = self.snapshot.records.get(file.path)
+        return record is not None and (record.size, record.mtime_ns, record.identity) == (file.size, 0, file.identity)
 
     def load(self) -> bool:
         """Load the cached index if nothing is indexed yet, without reading its arrays.
