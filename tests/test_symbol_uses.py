@@ -418,6 +418,23 @@ def test_a_class_without_all_methods_implements_no_protocol():
     assert "Purse.pay" not in " ".join(texts(PROTOCOL, "What calls Half.pay?"))
 
 
+def test_a_type_of_go_that_embeds_an_interface_has_its_methods_too():
+    index = index_of(
+        """
+        #- a.go
+        package a
+        type Payer interface { Pay() }
+        type Shop struct{}
+        func (Shop) Pay() {}
+        type Stall struct{ Payer }
+        func (Stall) Pay() {}
+        """
+    )
+    assert texts(index, "Which types implement Payer?")[-1] == (
+        "2 types have all methods of `Payer` (`Pay`): `Shop`, `Stall`."
+    )
+
+
 def test_interfaces_of_one_name_are_told_apart():
     index = index_of(
         """

@@ -189,6 +189,7 @@ def implementations(index: RepositoryIndex, named: NamedDefinition) -> tuple[lis
     methods = sorted(_methods_to_have(index, resolver, named))
     if not methods:
         return [], []
+    names_bases = not language_named(index.graph.files[named.path].language).has_method_sets
     found: dict[tuple[str, str], NamedDefinition] = {}
     having = {method: [n for n in index.names.definitions(method) if n.definition.name == method] for method in methods}
     rarest = min(having.values(), key=len, default=[])
@@ -201,8 +202,8 @@ def implementations(index: RepositoryIndex, named: NamedDefinition) -> tuple[lis
             target = index.graph.definition(each.path, each.name)
             if target is None or len(found) == MAX_IMPLEMENTATIONS or is_protocol(index, each.path, target):
                 continue
-            is_named = (named.path, named.definition.qualified_name) in resolver.mro(each.path, each.name).classes
-            if not is_named and _has_methods(resolver, each, methods):
+            is_below = names_bases and _key(named) in resolver.mro(each.path, each.name).classes
+            if not is_below and _has_methods(resolver, each, methods):
                 found[each.path, each.name] = NamedDefinition(each.path, target)
     order = sorted(found.values(), key=lambda each: (is_test(each.path), each.path, each.definition.start_line))
     return order, methods
